@@ -1,4 +1,4 @@
-"""Several workers that train together: which of them broke, and whether the others caught it."""
+"""Several workers that train together: which one broke first, and whether the others received the bad value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ProcessFindings = list[tuple[ProcessTrace, list[Finding]]]
 
 
 def merge_findings(process_findings: ProcessFindings) -> list[Finding]:
-    """The findings of all processes, each with the worker it is of and what became of the others; the root first."""
+    """Return the findings of all processes, root first, each with its worker and the effect on the others."""
     if not any(task_name(process) for process, _ in process_findings):
         return [finding for _, findings in process_findings for finding in findings]
     told = [
@@ -33,7 +33,7 @@ def merge_findings(process_findings: ProcessFindings) -> list[Finding]:
 
 
 def worker_of(one: ObservedTensor) -> str | None:
-    """The worker of a coordinator on which a function was run, e.g. `worker 1`."""
+    """Return the worker that ran a function for the coordinator, e.g. `worker 1`."""
     device = (
         one.process.device_of(one.row) if one.row is not None and isinstance(one.process, CoordinatorTrace) else None
     )
@@ -42,7 +42,7 @@ def worker_of(one: ObservedTensor) -> str | None:
 
 
 def task_name(process: ProcessTrace) -> str | None:
-    """E.g. `worker 1 of 2`; None for a process that is not of a cluster."""
+    """Return the task, e.g. `worker 1 of 2`; None for a process outside of a cluster."""
     task = process.catalogue.meta.get("task")
     if not isinstance(task, dict):
         return None
@@ -95,7 +95,7 @@ def _was_received(process: ProcessTrace) -> bool:
 
 
 def _was_cut_short(process: ProcessTrace) -> bool:
-    """It is gone, and did not say that it ended; nothing is claimed of another machine's."""
+    """Return whether the process is gone without having ended; False for a process of another machine."""
     meta = process.catalogue.meta
     pid, started = meta.get("pid"), meta.get("started")
     if "ended" in meta or meta.get("host") != platform.node():

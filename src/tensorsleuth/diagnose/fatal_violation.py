@@ -1,4 +1,4 @@
-"""The broken expectation that ended the program: one that was raised may have been caught, and others only noted."""
+"""The broken expectation that ended the program; others may have been caught, or only logged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 
 def fatal_violation(process: ProcessTrace) -> Violation | None:
-    """The violation that nobody caught. Of one place not all are in the trace: then the latest of that place."""
+    """Return the violation that nobody caught; if the trace lacks it, the latest of the same place."""
     uncaught = process.catalogue.meta.get("uncaught")
     said = str(uncaught.get("message")) if isinstance(uncaught, dict) else ""
     latest = [one for one in reversed(process.catalogue.violations) if said]

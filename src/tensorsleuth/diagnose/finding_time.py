@@ -1,4 +1,4 @@
-"""When, by the clock of the trace's rows, a finding came about: what was before it, and what after."""
+"""The time of a finding, by the clock of the rows: it separates what came before from what came after."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _END_KINDS = [int(kind) for kind in (CallKind.OP, CallKind.ENDED, CallKind.FAILE
 
 
 def origin_time(process: ProcessTrace, finding: Finding) -> int | None:
-    """When its tensor was computed; of a call that was run again or failed, when the call ended. None: not known."""
+    """Return when its tensor was computed; for a replayed or failed call, when the call ended. None if unknown."""
     end = call_end_time(process, finding)
     made = int(process.events["time"][finding.tensor]) if finding.tensor is not None and finding.chain else None
     return min((at for at in (made, end) if at is not None), default=None)
 
 
 def call_end_time(process: ProcessTrace, finding: Finding) -> int | None:
-    """When the call was over that it came about in; None where it never was, as in a crash."""
+    """Return when the call of a finding ended; None if it did not end, as in a crash."""
     if finding.call is None:
         return None
     rows = process.calls[process.calls["call"] == np.uint64(finding.call)]

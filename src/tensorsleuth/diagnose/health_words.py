@@ -45,7 +45,7 @@ def describe_index(index: tuple[int, ...] | None) -> str:
 
 
 def format_bytes(number: float) -> str:
-    """268 MB: decimal, as all amounts of memory are told."""
+    """Return decimal units, as 268 MB: all amounts of memory use them."""
     size, place = float(number), 0
     while size >= 999.5 and place < 5:
         size, place = size / 1000, place + 1
@@ -53,7 +53,7 @@ def format_bytes(number: float) -> str:
 
 
 def format_limit(number: int) -> str:
-    """944 MB (900 MiB): a limit also as it was written down, where that is a round number of binary ones."""
+    """Return a limit as 944 MB (900 MiB): with binary units if it is a round number of them."""
     for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
         if number and number % unit == 0:
             return f"{format_bytes(number)} ({number // unit:,} {name})"

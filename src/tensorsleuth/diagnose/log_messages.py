@@ -13,7 +13,7 @@ MAX_MESSAGES = 3
 
 
 def add_log_messages(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
-    """Each finding with the last messages before the end of the call that it came about in."""
+    """Return each finding with the last messages before its call ended."""
     if not process.catalogue.logs:
         return found
     return [
@@ -23,7 +23,7 @@ def add_log_messages(process: ProcessTrace, found: list[Finding]) -> list[Findin
 
 
 def last_messages(process: ProcessTrace, end: int | None, step: int | None) -> tuple[LogMessage, ...]:
-    """The last messages until a moment, or where that is not known, until the end of a step."""
+    """Return the last messages before a time, or if that is unknown, before the end of a step."""
     return tuple([one for one in process.catalogue.logs if _was_before(one, end, step)][-MAX_MESSAGES:])
 
 

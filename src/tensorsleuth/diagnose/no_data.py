@@ -1,4 +1,4 @@
-"""Why there is nothing to judge in a run: what was seen of the program instead, and what to do."""
+"""The reason why a run has no data, and what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILTER_SETTINGS = ("op_regex", "tensor_dtypes")
 
 
 def explain_no_data(trace: Trace) -> str | None:
-    """A sentence or two; None where something was seen."""
+    """Return a sentence or two; None if something was recorded."""
     calls = sum(process.call_count for process in trace.processes)
     if any(process.event_count for process in trace.processes) or (calls and mode_of(trace) is Mode.FLIGHT):
         return None

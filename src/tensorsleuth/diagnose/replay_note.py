@@ -1,4 +1,4 @@
-"""The way in which a finding was seen, if that was in a replay of the call."""
+"""A note on a finding that a replay of the call showed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OUTCOME_WORDS = {
 
 
 def describe_replay(process: ProcessTrace, call: int) -> str | None:
-    """In words; None where it was seen when it happened."""
+    """Return the note in words; None if the finding was recorded when it happened."""
     replay = process.catalogue.replays.get(call)
     if replay is None:
         return None

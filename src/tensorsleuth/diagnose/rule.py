@@ -1,4 +1,4 @@
-"""A rule: it finds a mistake that needs no bad value, and says what was seen, where, and what to change."""
+"""A rule: it finds a mistake that needs no bad value, with its line, the evidence and the fix."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class RuleFinding:
 
     @property
     def rank(self) -> tuple[int, float, float]:
-        """Wrong results first, then what grows, then notes; the surest first, then what grows fastest."""
+        """Return the sort key: wrong results first, then leaks, then notes; then by confidence and growth."""
         return int(self.severity or 0), -self.confidence, -self.harm
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One file has one, named RULE, and `rules` finds it there."""
+    """A rule in its own file, under the name RULE, where `rules` finds it."""
 
     id: str  # the cause that its findings have, unless `causes` lists several
     severity: Severity
@@ -93,7 +93,7 @@ class Rule:
 
 
 def merge_same_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
-    """Yield the first of those that say the same of one line; it is about all of them."""
+    """Yield the first of several findings that say the same of one line; it is about all of them."""
     kept: dict[tuple[str, Frame | None], RuleFinding] = {}
     for one in found:
         first = kept.setdefault((one.cause, one.frame), one)
@@ -103,6 +103,6 @@ def merge_same_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
 
 
 def text_evidence(role: str, what: str, said: str, frame: Frame | None = None) -> Evidence:
-    """Evidence that is no single tensor: it has no dtype and no shape, and what is said of it is its health."""
+    """Return evidence that is no single tensor: text in place of health, without dtype and shape."""
     line = f"{frame.file}:{frame.line}" if frame is not None else None
     return Evidence(role, what, what, "", None, said, line)

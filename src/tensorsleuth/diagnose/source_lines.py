@@ -33,7 +33,7 @@ def source_fields(process: ProcessTrace, frame: Frame | None) -> SourceFields:
 
 
 def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
-    """The line, without its indent."""
+    """Return the line, without its indent."""
     for number, text in lines_around(process, frame):
         if frame is not None and number == frame.line:
             return text.strip()
@@ -41,7 +41,7 @@ def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
 
 
 def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[int, str]]:
-    """The line and those around it, with their numbers."""
+    """Yield the line and those around it, with their numbers."""
     text = process.catalogue.sources.get(frame.file) if frame is not None else None
     if text is None or frame is None:
         return

@@ -19,7 +19,7 @@ VIOLATION_CAUSE = "violation"
 
 
 def add_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
-    """Violations before other findings, that which ended the program first.
+    """Return violations before other findings, the one that ended the program first.
 
     But where there is a root, only what was broken before it is put before it.
     """
@@ -45,7 +45,7 @@ def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
 
 
 def _with_maker(finding: Finding, masked: list[Finding]) -> Finding:
-    """A bad value that came no further than to what expected another: the violation, with the line that made it."""
+    """Return the violation with the line that made the bad value, if the value went no further."""
     made = next((one for one in masked if one.line is not None and one.op != ARGUMENT), None)
     if made is None:
         return finding
@@ -64,7 +64,7 @@ def _violation_hop(finding: Finding) -> str:
 
 
 def _with_consequence(finding: Finding, root: Finding) -> Finding:
-    """The finding of a violation with what came after it."""
+    """Return the finding of a violation with what followed from it."""
     place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "an unknown line"
     step = f" at step {root.step}" if root.step is not None and root.step >= 0 else ""
     what = "bad value" if root.chain else "failure"

@@ -20,7 +20,7 @@ LAYER_NUMBERS = re.compile(r"[_:]?\d+")
 def looks_ahead_remarks(
     attention_series: Sequence[AttentionSeries], attention_inputs: AttentionInputs
 ) -> list[AttentionRemark]:
-    """Yield layers beside which all others of that name are causal; or any, if the labels are the next tokens.
+    """Return layers beside which all others of that name are causal; or any, if the labels are the next tokens.
 
     Names are compared without their numbers: encoder and decoder have other names, and may differ. A prefix may be
     read whole: where only some queries look ahead, labels say nothing.

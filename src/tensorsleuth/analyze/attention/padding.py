@@ -17,7 +17,7 @@ from tensorsleuth.trace.series.attention import AttentionSample, AttentionSeries
 def padding_remarks(
     attention_series: Sequence[AttentionSeries], attention_inputs: AttentionInputs
 ) -> list[AttentionRemark]:
-    """Yield the layers in which queries that are tokens give weight to keys that are padding."""
+    """Return the layers in which queries that are tokens give weight to keys that are padding."""
     return [remark for one in attention_series for remark in _judge(one, attention_inputs)]
 
 

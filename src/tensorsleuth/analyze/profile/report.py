@@ -82,7 +82,7 @@ def part_title(part: str) -> str:
 
 
 def _notes(trace: Trace, profile: Profile) -> list[str]:
-    """Yield notes on what is unknown or measured differently."""
+    """Return notes on what is unknown or measured differently."""
     return [*_traced(profile), *_at_once(profile), *_closed(profile), *_missing(profile), *_elsewhere(trace, profile)]
 
 
@@ -103,14 +103,14 @@ def _missing(profile: Profile) -> list[str]:
 
 
 def _traced(profile: Profile) -> list[str]:
-    """Yield a note if no step was left out of the sums, though functions were traced in all."""
+    """Return a note if no step was left out of the sums, though functions were traced in all."""
     if not all(profile.steps.first_runs[at] for at in np.flatnonzero(profile.chosen)):
         return []
     return ["A function ran for the first time here: tracing it counts as Python, optimizing it as the function."]
 
 
 def _at_once(profile: Profile) -> list[str]:
-    """Yield a note if the table adds up to more than the time."""
+    """Return a note if the table adds up to more than the time."""
     if profile.threads < 2:
         return []
     return [f"{profile.threads} threads ran ops at once: their times add up to more than the step's."]

@@ -100,7 +100,7 @@ def _equal_in_first(block: Block, column_refs: Iterator[ColumnRef]) -> Iterator[
 
 
 def _still_equal(equal_columns: EqualColumns, block: Block) -> Iterator[EqualColumns]:
-    """Return the columns among them that are equal in this block, too."""
+    """Yield the columns among them that are equal in this block, too."""
     found: dict[int, list[ColumnRef]] = {}
     for spot in equal_columns.spots:
         if spot[0] in block.pieces:

@@ -38,7 +38,7 @@ class OverlapCheck(DataCheck):
 
 
 def overlap_violation(name: str, found: SharedRows, rows: int) -> Violation:
-    """Yield a violation for rows of validation that are in training; `rows` is the number of all."""
+    """Return a violation for rows of validation that are in training; `rows` is the number of all."""
     estimate = f", estimated from 1 row in {found.one_in}" if found.one_in > 1 else ""
     return Violation(
         "overlap", name, "rows that are not in the training data",

@@ -1,4 +1,4 @@
-"""Attention as the graph has it: scores of data with data, a softmax, and a product of its weights with data."""
+"""Recognize attention in a graph: a product of data with data, a softmax, and a product of the weights with data."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class WeightedSum(NamedTuple):
 
     @property
     def sums_over_keys(self) -> bool:
-        """Does it sum over what the softmax made sum to one; of an axis that was put together with others it may."""
+        """Return whether it may sum over the axis of the softmax; a merged axis may contain it."""
         return self.softmax_axis in (self.summed_axis, UNKNOWN_AXIS)
 
 
 @dataclass(frozen=True)
 class AttentionOps:
-    """One softmax, with what stands before and behind it."""
+    """One softmax, with the scores before it and the weighted sums after it."""
 
     softmax: OpNode
     scores: OpNode  # the product before it
@@ -53,7 +53,7 @@ class AttentionOps:
 
 
 def find_attention(training_graph: TrainingGraph) -> Iterator[AttentionOps]:
-    """All attention in the functions that train."""
+    """Yield all attention in the functions that train."""
     for softmax in training_graph.forward_ops(("Softmax",)):
         scores, passed = _scores(training_graph, softmax)
         products = tuple(_weighted_sums(training_graph, softmax)) if scores is not None else ()
@@ -68,7 +68,7 @@ def find_in_graph(training_graph: TrainingGraph, seen: AttentionSeries) -> Atten
 
 
 def sample_indexes(seen: AttentionSeries) -> list[int]:
-    """A few looks, the first and the last among them: weights of a long run are more than memory should hold."""
+    """Return the indexes of a few samples, first and last included, to bound memory."""
     return sorted({round(at) for at in np.linspace(0, len(seen) - 1, MAX_SAMPLES)}) if len(seen) else []
 
 
@@ -80,7 +80,7 @@ def attention_line(training_graph: TrainingGraph, seen: AttentionSeries) -> Fram
 
 
 def is_scaled(training_graph: TrainingGraph, scores: OpNode) -> bool:
-    """Is what goes into the scores multiplied, divided or normalised on its way from the weights that made it."""
+    """Return whether queries or keys are multiplied, divided or normalized between projection and scores."""
     level, seen = [scores], {scores}
     for _ in range(MAX_HOPS_TO_SOFTMAX):
         sources = {one for spot in level for slot in training_graph.neighbours.input_ops(spot) for one in slot} - seen
@@ -96,7 +96,7 @@ def _is_projection(training_graph: TrainingGraph, op_node: OpNode) -> bool:
 
 
 def _scores(training_graph: TrainingGraph, softmax: OpNode) -> tuple[OpNode | None, set[str]]:
-    """The product of data with data that a softmax is taken of, and what is done to it between."""
+    """Return the product of data with data that the softmax takes, and the ops in between."""
     level, passed = [softmax], set[str]()
     for _ in range(MAX_HOPS_TO_SOFTMAX):
         sources = [one for spot in level for slot in training_graph.neighbours.input_ops(spot) for one in slot]
@@ -111,7 +111,7 @@ def _scores(training_graph: TrainingGraph, softmax: OpNode) -> tuple[OpNode | No
 
 
 def _weighted_sums(training_graph: TrainingGraph, softmax: OpNode) -> Iterator[WeightedSum]:
-    """The products that take its weights, through transposes, casts and dropout."""
+    """Yield the products that consume the weights, through transposes, casts and dropout."""
     function = softmax.function
     assert function is not None
     level = [(softmax.node_index, -1)]  # a node, and which of its axes sums to one, counted from the end
@@ -140,13 +140,13 @@ def _axis_after(user: OpNode, axis: int) -> int | None:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """Keras's Softmax also picks after it, so that a row of which all is masked has no weight at all."""
+    """Return whether the op keeps the axes. Keras's Softmax also selects after it, to zero fully masked rows."""
     picks = node.type in ("SelectV2", "Select")
     return picks or node.type in FORWARDS or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
 
 
 def _transpose_order(op_node: OpNode) -> int:
-    """The node that says in which order a transpose puts the axes; -1 where it is none."""
+    """Return the node that holds the permutation of a transpose; -1 if the op is no transpose."""
     node = op_node.graph_node
     return node.inputs[1][0] if node is not None and node.type == "Transpose" else -1
 

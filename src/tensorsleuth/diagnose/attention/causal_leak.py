@@ -1,4 +1,4 @@
-"""The causality of a model that reads tokens: does it look ahead, and by how much its labels are shifted."""
+"""The causality of a model that reads tokens: whether it looks ahead, and by how much its labels are shifted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_WEIGHT_AHEAD = 1e-3  # weight on later keys, at most
 
 
 def is_causal(model_inputs: ModelInputs, layer_statistics: LayerStatistics, one: TokenSequences) -> bool:
-    """Does all attention of the function look back only, and does nothing move the ids on the way."""
+    """Return whether all attention of the function looks back only, and nothing shifts the ids on the way."""
     ahead = weight_ahead(model_inputs, layer_statistics, one)
     return (
         bool(ahead)
@@ -43,9 +43,9 @@ def weight_ahead(
     one: TokenSequences,
     only: Callable[[AttentionOps], bool] = lambda each: True,
 ) -> list[tuple[OpNode, Array]]:
-    """On keys after the query, a number a head, of each look at each attention of the function that reads the ids.
+    """Return the weight on keys after the query, a number a head, for each sample of each attention that reads the ids.
 
-    Nothing where one of them is no attention of the tokens to each other.
+    Empty if one of them is not self-attention over the tokens.
     """
     widths, found = {ids.shape[1] for ids in one.ids_by_step.values()}, []
     for softmax, attention in attention_to_ids(model_inputs, layer_statistics, one, only):
@@ -73,7 +73,7 @@ def attention_to_ids(
 
 
 def all_look_ahead(attention_series: AttentionSeries, one: TokenSequences) -> bool:
-    """Do nearly all queries that have later tokens look at some: not only those of a prefix that is read whole."""
+    """Return whether nearly all queries look at later tokens, not only those of a prefix that is read whole."""
     for look, step in enumerate(attention_series.steps):
         kept, ids = attention_series.kept(look), one.ids_by_step.get(int(step))
         if kept is None or kept.scale != (1, 1) or ids is None or len(ids) < len(kept.weights):
@@ -87,9 +87,9 @@ def all_look_ahead(attention_series: AttentionSeries, one: TokenSequences) -> bo
 
 
 def label_shift(one: TokenSequences, labels: dict[int, Array], slices: Slices = ()) -> int | None:
-    """Label t is the id at t + how many; None where they are something else, or several would do.
+    """Return n if label t is the id at t + n; None if the labels are something else, or several n fit.
 
-    `cut`: the positions that the loss is computed of.
+    `slices`: the positions that the loss reads.
     """
     shift_agreement = ShiftAgreement()
     for step, ids in one.sliced(slices).items():
@@ -100,7 +100,7 @@ def label_shift(one: TokenSequences, labels: dict[int, Array], slices: Slices = 
 
 
 def shifts_ids(one: TokenSequences, value_flow: ValueFlow) -> bool:
-    """Are ids, or what was looked up, moved inside of the model."""
+    """Return whether the model itself shifts the ids or their embeddings."""
     function = one.lookup.gather.function
     around = (
         _before(function, one.lookup.gather.node_index) | _after(function, value_flow, one.lookup.gather.node_index)
@@ -123,7 +123,7 @@ def _before(function: Function, start: int) -> set[int]:
 
 
 def _after(function: Function, value_flow: ValueFlow, start: int) -> set[int]:
-    """Yield the consumers, without gradients, which are not recorded."""
+    """Return the consumers, without gradients, which are not recorded."""
     level, seen = [start], {start}
     while level:
         users = {user for number in level for user in value_flow.consumers(function, number)}

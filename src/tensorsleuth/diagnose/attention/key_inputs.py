@@ -15,7 +15,7 @@ SeriesNames = frozenset[str]
 
 
 class KeyInputs:
-    """Asked about one process."""
+    """The sources of the keys of all attention in one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.model_inputs = process.cached(ModelInputs)
@@ -29,7 +29,7 @@ class KeyInputs:
 
     @cached_property
     def _encoder_inputs(self) -> SeriesNames:
-        """Texts that another attends to: those of an encoder."""
+        """Return the texts that another text attends to: those of an encoder."""
         return frozenset(
             name
             for queries, keys in self._queries_and_keys.values()
@@ -38,7 +38,7 @@ class KeyInputs:
         )
 
     def keys_of(self, one: AttentionOps) -> list[TokenSequences]:
-        """The ids that its keys are: one text, unless the graph leaves it open."""
+        """Return the ids that its keys are computed from: one text, unless the graph is ambiguous."""
         _, keys = self._queries_and_keys.get(one.softmax, (frozenset(), frozenset()))
         names = keys - self._encoder_inputs or keys  # a decoder's states are made of both texts
         return [text for text in self.sequences if text.series.name in names]

@@ -32,7 +32,7 @@ EXPLAINED_BY = {
 
 
 def remarks_of(layer_statistics: LayerStatistics) -> list[AttentionRemark]:
-    """Worst first."""
+    """Return the remarks, worst first."""
     process, seen = layer_statistics.process, layer_statistics.attention
     found = _rule_findings(process) if process is not None else []
     causes = [(one, finding) for one in seen for finding in found if one.op in finding.about]

@@ -1,4 +1,4 @@
-"""Puts what a program ended of among what was found in it."""
+"""Adds the end of a program to the findings of its run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTRADICTION_ERRORS = (LookupError, ValueError, TypeError, AttributeError, Ove
 
 
 def add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding], RunEnd | None, list[str]]:
-    """The findings with that of the end in front; all about the end; and what of it could not be told."""
+    """Return the findings with the end first, the end itself, and the parts of it that could not be read."""
     try:
         return (*_add_exit_finding(trace, found), [])
     except _CONTRADICTION_ERRORS as error:

@@ -15,7 +15,7 @@ _SIZES = {dtype.name: dtype.itemsize for dtype in DTYPES.values()}
 
 
 def requested_tensor(message: str) -> str | None:
-    """`float32 [8192, 8192] (268 MB)`; None where the message does not say."""
+    """Return the tensor in the message, as `float32 [8192, 8192] (268 MB)`; None if there is none."""
     found = _parse_request(message)
     if found is None:
         return None
@@ -25,7 +25,7 @@ def requested_tensor(message: str) -> str | None:
 
 
 def requested_bytes(message: str) -> int:
-    """The size of it, 0 where it is not known."""
+    """Return its size in bytes; 0 if unknown."""
     dtype, shape = _parse_request(message) or ("", [])
     return math.prod(shape) * _SIZES.get(dtype, 0)
 

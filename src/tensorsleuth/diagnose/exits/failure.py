@@ -1,4 +1,4 @@
-"""A program that died of a TensorFlow error: which op of the user's raised it, and why, in plain words."""
+"""A program that a TensorFlow error ended: the user's op that raised it, and the reason in plain words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
 @dataclass(frozen=True)
 class ErrorKind:
-    """A sort of error: what its message says, what it means, what to change."""
+    """A kind of error: the pattern of its message, the meaning, and the fix."""
 
     pattern: re.Pattern[str]
     cause: str
@@ -106,7 +106,7 @@ class FatalError:
 
     @property
     def message(self) -> str:
-        """The sentence of TensorFlow's message that says it."""
+        """Return the sentence of TensorFlow's message that states the error."""
         if self.failed_allocation:
             return "OOM when allocating it"
         asserted = _ASSERTION.search(self.failure.message)
@@ -123,7 +123,7 @@ def error_kind(message: str) -> ErrorKind:
 
 
 def find_fatal_error(process: ProcessTrace, exit_code: int | None) -> FatalError | None:
-    """The TensorFlow error that the program, or a thread of it, died of; None where there is none."""
+    """Return the TensorFlow error that ended the program or one of its threads; None if there is none."""
     failures = [one for one in process.catalogue.failures if VIOLATION_MARK not in one.message]
     failure = (
         failures[-1]
@@ -165,7 +165,7 @@ def _more_specific(
 
 
 def _thread_failure(process: ProcessTrace, failed_calls: list[FailedCall]) -> FailedCall | None:
-    """That which nobody in a thread caught: Python prints it, and the program goes on."""
+    """Return the error that ended a thread: Python prints it, and the program goes on."""
     said = str(process.catalogue.meta.get("thread_died_of") or "")
     return next((failure for failure in reversed(failed_calls) if said and failure.message in said), None)
 
@@ -176,7 +176,7 @@ def _is_last(process: ProcessTrace, failed_call: FailedCall) -> bool:
 
 
 def failing_node(process: ProcessTrace, failed_call: FailedCall) -> tuple[Instance, int, Node] | None:
-    """The node that the message names."""
+    """Return the node that the message names."""
     catalogue = process.catalogue
     for name in _NODE.findall(failed_call.message):
         for instance in reversed(catalogue.instances.values()):

@@ -13,7 +13,7 @@ USABLE_SHARE = 0.95  # of the limit: what is measured at the end is a moment old
 
 
 def describe_fitting_batch(process_exit: ProcessExit) -> str | None:
-    """In words; None where nothing grows with a batch, or it is not known how much there was."""
+    """Return the batch that would have fit, in words; None if nothing grows with it, or the limit is unknown."""
     account, limit = process_exit.account, process_exit.memory.limit or process_exit.memory.machine
     if limit is None or not len(account.samples):
         return None
@@ -34,7 +34,7 @@ def describe_fitting_batch(process_exit: ProcessExit) -> str | None:
 
 
 def _pending_bytes(process_exit: ProcessExit) -> int:
-    """Bytes that were being made, or could not be."""
+    """Return the bytes that were being allocated, or could not be."""
     failures = process_exit.process.catalogue.failures
     doing = (
         process_exit.running_op.innermost

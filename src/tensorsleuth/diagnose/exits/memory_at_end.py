@@ -16,7 +16,7 @@ MAX_LISTED_TENSORS = 5  # tensors
 
 
 def memory_at_end(memory_account: MemoryAccount, now: int, kernel: dict[str, Any], well: bool) -> MemoryAtEnd:
-    """`kernel` is what `sleuth run` asked about memory; of a program that ended `well` nobody asks what it held."""
+    """Return the memory at the end, with the counters of `sleuth run` in `kernel`; no tensors if it ended `well`."""
     peak, limit, machine = (_bytes(kernel.get(name)) for name in ("peak", "limit", "machine"))
     samples = memory_account.samples
     if len(samples):
@@ -39,7 +39,7 @@ def _grouped(memory_account: MemoryAccount, end: int) -> list[LiveTensor]:
 
 
 def _newest_time(memory_account: MemoryAccount) -> int:
-    """The time of the newest row, where nothing tells when the end was."""
+    """Return the time of the newest row, for a process whose end time is unknown."""
     return int(memory_account.process.buffers["time"].max(initial=0))
 
 
@@ -68,7 +68,7 @@ def _tensor_group(memory_account: MemoryAccount, group: list[Holding], end: int)
 
 
 def _step(memory_account: MemoryAccount, one: Holding) -> int | None:
-    """The training step in which it was made."""
+    """Return the training step in which a tensor was made."""
     calls = memory_account.process.calls
     steps = calls["step"][calls["time"] <= one.born]
     return int(steps[-1]) if len(steps) and steps[-1] >= 0 else None

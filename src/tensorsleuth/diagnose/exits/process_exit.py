@@ -67,7 +67,7 @@ class ProcessExit:
 
     @classmethod
     def of_trace(cls, trace: Trace) -> ProcessExit | None:
-        """The end of the run's program: of the process that `run.json` names, else of one that was cut short."""
+        """Return the end of the run's program: of the process in `run.json`, else of one that was cut short."""
         if not trace.processes:
             return None
         pid = trace.meta.get("pid")
@@ -92,12 +92,12 @@ class ProcessExit:
 
     @property
     def cut_short(self) -> bool:
-        """Nobody saw it end, and it is gone."""
+        """Return whether it is gone and nobody saw it end."""
         return not self.facts and not self.recording_closed and not self.alive
 
     @property
     def recording_closed(self) -> bool:
-        """Did the recording end before the process did."""
+        """Return whether the recording ended before the process did."""
         return "ended" in self.process.catalogue.meta
 
     @property
@@ -106,7 +106,7 @@ class ProcessExit:
 
     @cached_property
     def end_time(self) -> int:
-        """The moment of the end, in the time of the rows; 0 where it is not known."""
+        """Return the time of the end, by the clock of the rows; 0 if unknown."""
         time = self.facts.get("time", self.hang_notes.get("time"))
         return int(time * 1e9) - self.process.epoch if isinstance(time, float) and abs(time) < 1e10 else 0
 
@@ -116,7 +116,7 @@ class ProcessExit:
 
     @property
     def running_op(self) -> RunningOp | None:
-        """The op that the program was in: that of the main thread, unless only another was in one."""
+        """Return the op that was running: that of the main thread, unless only another thread was in one."""
         under_way = [one for one in self.threads.running_ops if not one.ended]
         return next((one for one in (*under_way, *self.threads.running_ops)), None)
 
@@ -196,7 +196,7 @@ class ProcessExit:
         return int(self.process.calls["call"].max(initial=0)) if len(self.process.calls) else 0
 
     def run_end(self, exit_explanation: ExitExplanation | None) -> RunEnd:
-        """All of it, as it is shown."""
+        """Return all of it in the form that is shown."""
         step = self.threads.step
         batch = self.process.batches.of_call(self.newest_call)
         when = ", ".join(part for part in (f"step {step}" if step is not None else "", str(batch or "")) if part)

@@ -1,4 +1,4 @@
-"""In a function that never came back: the ops that had all they need, and had put out nothing yet."""
+"""Ops of an unfinished call that had all inputs and no output yet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnfinishedCall:
         self._root = root
 
     def find(self, in_python: bool) -> list[tuple[Instance, Node, int | None]]:
-        """The likeliest first, with the place of its output among the events of an earlier call.
+        """Return the likeliest op first, with the index of its output among the events of an earlier call.
 
         `in_python`: a stack shows that the function had called Python.
         """
@@ -82,7 +82,7 @@ class UnfinishedCall:
 
     @cached_property
     def _times(self) -> dict[int, int]:
-        """When each tensor of the call was seen, in the newest iteration of its loop."""
+        """Return when each tensor of the call was recorded, in the newest iteration of its loop."""
         rows = self._call_graphs.of_call(self._call).rows
         newest: dict[int, tuple[int, int]] = {}
         for tensor, iteration, time in zip(rows["tensor"].tolist(), rows["iteration"].tolist(), rows["time"].tolist()):
@@ -99,7 +99,7 @@ class UnfinishedCall:
         }
 
     def _owner(self, tensor: int) -> NodePlace | None:
-        """The node that puts a tensor out; its number is −1 for an argument."""
+        """Return the node that outputs a tensor; its number is −1 for an argument."""
         found = self._process.tensor(tensor)
         if found is None or found.instance is None or found.function is None:
             return None
@@ -119,7 +119,7 @@ class UnfinishedCall:
         return done
 
     def _is_ready(self, node_place: NodePlace) -> bool:
-        """Was there something in each of its inputs; and is it seen when it has run."""
+        """Return whether all its inputs were computed, and the trace would show it if it had run."""
         if not self._is_waiter(node_place) and not self._is_recorded(node_place):
             return False
         return all(any(self._is_available(tensor) for tensor in slot) or not slot for slot in self._nodes[node_place])
@@ -142,7 +142,7 @@ class UnfinishedCall:
         return self._node_at(node_place)[1].type in WAITING_OPS
 
     def _rank(self, node_place: NodePlace) -> tuple[bool, bool, int]:
-        """Python before all, for it is what crashes and hangs; branches that were not begun last; the newest inputs."""
+        """Return the sort key: Python first, as it crashes and hangs; unstarted branches last."""
         instance, _ = self._node_at(node_place)
         newest = max((self._newest(tensor) for slot in self._nodes[node_place] for tensor in slot), default=0)
         return self._is_waiter(node_place) and self._is_recorded(node_place), not self._in_idle_branch(instance), newest
@@ -161,7 +161,7 @@ class UnfinishedCall:
 
     @cached_property
     def _earlier_events(self) -> dict[int, int]:
-        """Places among the events of what the call of the same function before this one computed, by tensor."""
+        """Return the event indexes, by tensor, of the previous call of the same function."""
         calls = self._process.calls
         ops = [op.id for op in self._process.catalogue.eager.values() if op.instance == self._root.id]
         ended = calls[(calls["kind"] == CallKind.ENDED) & np.isin(calls["op"], ops) & (calls["call"] < self._call)]

@@ -37,18 +37,18 @@ class ThreadActivity:
 
     @property
     def step(self) -> int | None:
-        """The training step that was under way."""
+        """Return the training step that was running."""
         steps = [one.step for state in self._states for one in (*state.running_ops, state.last_op) if one is not None]
         return max((step for step in steps if step >= 0), default=None)
 
     @property
     def open_calls(self) -> set[int]:
-        """The functions that had not come back."""
+        """Return the functions that had not returned."""
         return {one.call for state in self._states for one in state.running_ops if one.call}
 
     @cached_property
     def running_ops(self) -> tuple[RunningOp, ...]:
-        """The main thread first, then those that were in an op, then what the others did last."""
+        """Return the main thread first, then threads in an op, then the last op of the others."""
         return tuple(self._running_op(state) for state in self._states)
 
     def _running_op(self, state: ThreadState) -> RunningOp:

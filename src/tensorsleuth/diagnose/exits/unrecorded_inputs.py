@@ -19,7 +19,7 @@ _INDEX = re.compile(r"indices\[([\d,]*)\] = (-?\d+)")
 def unrecorded_inputs(
     process: ProcessTrace, failed_call: FailedCall, instance: Instance, node: Node, slots: list[bool]
 ) -> tuple[Evidence, ...]:
-    """One for each input of the node of which nothing was seen (`slots`) and something is known."""
+    """Return a description of each input slot without a row, if the error or the feeds describe it."""
     function = process.catalogue.functions[instance.function]
     missing = [source for source, seen in zip(node.inputs, slots) if not seen]
     found = (_evidence_of(process, failed_call, instance, function, number) for number, _ in missing)

@@ -8,7 +8,7 @@ _VALUE_TEXT = re.compile(r"(?P<dtype>\w+) \[(?P<shape>(?:\d+(?:, ?)?)*)\](?:, (?
 
 
 def parse_value_text(text: str) -> tuple[str, tuple[int, ...] | None, str]:
-    """Its dtype, its shape, and what is said of its values; all of it as words where it is something else."""
+    """Return the dtype, the shape and the rest of the text; all of it as rest if it has another form."""
     found = _VALUE_TEXT.fullmatch(text)
     if found is None:
         return "", None, text

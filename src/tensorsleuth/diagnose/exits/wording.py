@@ -23,7 +23,7 @@ def describe_activity(process_exit: ProcessExit) -> str:
 
 
 def describe_running_op(running_op: RunningOp | None, frame: Frame | None) -> str:
-    """The op that a crash in Python code happened in, where that is another line."""
+    """Return the op in which Python code crashed, if that is another line."""
     if running_op is None or running_op.ended or running_op.innermost.file is None:
         return ""
     inner = running_op.innermost

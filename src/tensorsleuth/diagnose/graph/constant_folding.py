@@ -1,4 +1,4 @@
-"""Integers that a graph computes from constants, as an order of axes is: what TensorFlow folds when it runs."""
+"""Integers that a graph computes from constants, such as an order of axes: TensorFlow folds them."""
 
 from __future__ import annotations
 

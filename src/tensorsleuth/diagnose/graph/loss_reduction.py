@@ -1,4 +1,4 @@
-"""The reduction of all positions' losses to one number: a plain sum, or weighted and selected before."""
+"""The reduction of the losses of all positions to one number: a plain sum, or a weighted or masked one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_unweighted_sum(
     even: Set[OpNode] = frozenset(),
     depth: int = MAX_HOPS_TO_SUM,
 ) -> bool:
-    """Are the losses of all positions summed, with nothing that weighs or picks them.
+    """Return whether the losses of all positions are summed without weights or a mask.
 
     `but_ignored`: nothing other than whether a label counts at all. `even`: products that weigh all positions alike.
     """
@@ -40,7 +40,7 @@ def loss_products(
 
 
 def summing_op(neighbours: Neighbours, loss: OpNode) -> OpNode:
-    """The op that sums them; the loss itself where there is none."""
+    """Return the op that sums them; the loss itself if there is none."""
     level = [loss]
     for _ in range(MAX_HOPS_TO_SUM):
         level = [user for one in level for user in _loss_consumers(neighbours, one)]

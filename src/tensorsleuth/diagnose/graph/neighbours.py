@@ -77,7 +77,7 @@ class Neighbours:
         return [[one for found in slot for one in self.recorded_outputs(found)] for slot in self.input_ops(op_node)]
 
     def input_ops(self, op_node: OpNode) -> list[list[OpNode]]:
-        """The ops that each of its inputs was computed by."""
+        """Return the ops that compute each of its inputs."""
         if op_node.function is not None and op_node.instance is not None:
             slots = self._call_graphs.flow.input_sources(op_node.instance, op_node.node_index)
             return [
@@ -95,7 +95,7 @@ class Neighbours:
         return sites.get(op.site) if op is not None else None
 
     def ancestors(self, op_node: OpNode, depth: int = MAX_HOPS_BACK) -> Iterator[OpNode]:
-        """The ops that its inputs were computed by, nearest first; views are seen through."""
+        """Yield the ops that its inputs were computed by, nearest first, through views."""
         level, seen = [op_node], {op_node}
         for _ in range(depth):
             following = [found for one in level for found in self._sources(one)]
@@ -104,7 +104,7 @@ class Neighbours:
             yield from (one for one in level if one.type not in VIEWS)
 
     def consumers(self, op_node: OpNode) -> set[OpNode]:
-        """The ops that take what it put out, seen through views."""
+        """Return the consumers of its output, through views."""
         found: set[OpNode] = set()
         level = {op_node}
         while level:
@@ -152,6 +152,6 @@ class Neighbours:
 
 
 def adds_one(neighbours: Neighbours, addition: OpNode) -> bool:
-    """Is one of its terms 1."""
+    """Return whether one of its terms is 1."""
     terms = [one for slot in neighbours.recorded_inputs(addition) for one in slot]
     return any(one.has_range and one.min == one.max == 1.0 for one in terms)

@@ -48,7 +48,7 @@ def operands_of_call(call_graphs: CallGraphs, call: int) -> list[Operand]:
 
 
 def first_outputs(call_graphs: CallGraphs, rows: Array, types: Container[str]) -> Iterator[ObservedTensor]:
-    """The first of these rows for each tensor of ops of these types; not those of gradients, nor of datasets."""
+    """Yield the first row of each tensor of these op types, without gradients and datasets."""
     process = call_graphs.process
     for row in rows[np.unique(rows["tensor"], return_index=True)[1]]:
         tensor = process.tensor(int(row["tensor"]))

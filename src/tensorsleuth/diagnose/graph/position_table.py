@@ -1,4 +1,4 @@
-"""A table of positions that is shorter than a sample: which table, how many rows, and how many are needed."""
+"""A position table that is shorter than a sample: its name, its rows, and the rows needed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PositionOverrun:
 def position_overrun(
     failed_call: FailedCall, inputs: Iterable[ObservedTensor], call_graphs: CallGraphs
 ) -> PositionOverrun | None:
-    """None where the error is not about positions, which count up from 0."""
+    """Return the overrun; None if the error is not about positions, which count up from 0."""
     counted = _POSITION_INDEX.search(failed_call.message)
     if counted is None:
         return None

@@ -1,4 +1,4 @@
-"""The shapes of what a function computes: as they were seen, else as its ops make them of their inputs."""
+"""The shapes in a function: as recorded, else propagated through its ops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 
 class FunctionShapes:
-    """The shapes in one function, at one place where it runs."""
+    """The shapes in one instance of a function."""
 
     def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
         self._process, self._instance, self._function = process, instance, function
@@ -37,12 +37,12 @@ class FunctionShapes:
         return seen if seen is not None or depth > MAX_INFERENCE_DEPTH else self._inferred(described, depth + 1)
 
     def integers(self, node: int) -> list[int] | None:
-        """Integers that are made of constants and of shapes."""
+        """Return integers that are computed from constants and shapes."""
         return fold_constants(self._function, node, 0, self.shape_of)
 
     @cached_property
     def _recorded(self) -> dict[int, Shape]:
-        """By tensor, as it was first seen."""
+        """Return the first recorded shape of each tensor."""
         events, first = self._process.events, self._instance.first_tensor
         rows = events[(events["tensor"] >= first) & (events["tensor"] < first + self._function.tensors)]
         tensors, at = np.unique(rows["tensor"], return_index=True)
@@ -113,7 +113,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 
 
 def _with_new_axes(node: Node, shape: Shape) -> Shape | None:
-    """`mask[:, None, :]`, where nothing is cut."""
+    """Return the shape after `mask[:, None, :]`, if nothing is cut."""
     new, begin, end = (int(node.attrs.get(name) or 0) for name in ("new_axis_mask", "begin_mask", "end_mask"))
     if node.attrs.get("shrink_axis_mask") or node.attrs.get("ellipsis_mask"):
         return None
@@ -151,7 +151,7 @@ def _combined_shape(node: Node, given: list[Shape]) -> Shape | None:
 
 
 def einsum_letters(node: Node) -> tuple[list[str], str]:
-    """`bqhd,bkhd->bhqk`: what it takes, and what it makes; nothing where dots stand for axes."""
+    """Return the axes of an einsum, as `bqhd,bkhd->bhqk`; empty if it has an ellipsis."""
     taken, _, made = str(node.attrs.get("equation", "")).replace(" ", "").partition("->")
     names = taken.split(",")
     return (names, made) if "." not in taken and len(names) == 2 else (["", ""], "")

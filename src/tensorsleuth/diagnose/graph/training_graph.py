@@ -1,4 +1,4 @@
-"""The functions that train a model: their ops, and what those put out from step to step."""
+"""The functions that train a model: their ops, and the outputs of these step by step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".
 
 
 class TrainingGraph:
-    """Asked about one process."""
+    """The training functions of one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process
@@ -49,7 +49,7 @@ class TrainingGraph:
 
     @cached_property
     def instances(self) -> list[tuple[Instance, Function]]:
-        """The functions that train, and all that they call."""
+        """Return the functions that train, and all that they call."""
         running = self.process.catalogue.called_functions()
         return [(instance, function) for instance, function in running if self.root_instance(instance).id in self.roots]
 
@@ -62,7 +62,7 @@ class TrainingGraph:
         return instance
 
     def forward_ops(self, types: Container[str]) -> Iterator[OpNode]:
-        """Their ops of these types, but for those of gradients."""
+        """Yield their ops of these types, without those of gradients."""
         for instance, function in self.instances:
             for number, node in enumerate(function.nodes):
                 op_node = OpNode(node.type, instance, function, number)
@@ -83,14 +83,14 @@ class TrainingGraph:
     # ---- what stands around an op
 
     def weights_of(self, op_node: OpNode, depth: int = MAX_HOPS_TO_WEIGHTS) -> list[int]:
-        """Handles of the variables that an op is computed from, the nearest first."""
+        """Return the handles of the variables that an op is computed from, nearest first."""
         near = (
             self.variable_handle(one) for one in self.neighbours.ancestors(op_node, depth) if one.type in VARIABLE_READS
         )
         return list(dict.fromkeys(handle for handle in near if handle is not None))
 
     def takes_weights(self, op_node: OpNode) -> bool:
-        """Is one of its operands a variable, at most cast or reshaped."""
+        """Return whether one of its operands is a variable, at most cast or reshaped."""
         sources = [source for slot in self.neighbours.input_ops(op_node) for source in slot]
         sources += [
             before
@@ -102,7 +102,7 @@ class TrainingGraph:
         return any(one.type in VARIABLE_READS for one in sources)
 
     def feeds_next_layer(self, op_node: OpNode, through: Container[str]) -> bool:
-        """Do weights take it further: is it the output of a hidden layer, not of the last, nor a part of a loss."""
+        """Return whether weights consume it: it is the output of a hidden layer, not of the last or of a loss."""
         level, seen = {op_node}, {op_node}
         for _ in range(MAX_HOPS_TO_WEIGHTS):
             users = {user for one in level for user in self.neighbours.consumers(one) if not user.is_gradient} - seen
@@ -123,7 +123,7 @@ class TrainingGraph:
         return next((int(uid) for uid in uids if uid is not None), None)
 
     def root_id(self, op_node: OpNode) -> int:
-        """The id of what Python calls, in which an op is run."""
+        """Return the id of the function that Python calls, in which an op runs."""
         return self.root_instance(op_node.instance).id if op_node.instance is not None else -1
 
     def call_count(self, root: int) -> int:
@@ -133,7 +133,7 @@ class TrainingGraph:
         return int(((calls["kind"] == CallKind.FUNCTION) & np.isin(calls["op"], ops)).sum())
 
     def is_differentiated(self, op_node: OpNode) -> bool:
-        """Does a gradient go through anything that is made of it, in the same function."""
+        """Return whether a gradient passes through anything computed from it, in the same function."""
         level, seen = [op_node], {op_node}
         for _ in range(MAX_HOPS_TO_GRADIENT):
             users = {user for one in level for user in self._users(one)} - seen
@@ -175,7 +175,7 @@ class TrainingGraph:
         )
 
     def frame(self, op_node: OpNode) -> Frame | None:
-        """The user's line of an op; in a loop of Keras's, which runs whole models, that which made its layer."""
+        """Return the user's line of an op; in a Keras loop, which runs whole models, the line that made its layer."""
         site = self.neighbours.site(op_node)
         frame = site.frame if site is not None else None
         if frame is not None and (self.is_keras_loop(frame) or frame in self._model_call_lines):
@@ -185,7 +185,7 @@ class TrainingGraph:
 
     @cached_property
     def _model_call_lines(self) -> set[Frame]:
-        """Lines from which softmaxes of layers are run that were made in several lines: calls of whole models."""
+        """Return the lines that call whole models: they run softmaxes of layers made on several lines."""
         made: dict[Frame, set[Frame]] = {}
         for spot in self.forward_ops(("Softmax",)):
             site = self.neighbours.site(spot)

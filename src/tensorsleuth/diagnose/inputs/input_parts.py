@@ -1,4 +1,4 @@
-"""Parts of what is given to a function: what was kept of them, and what the program calls them."""
+"""Inputs of a function and slices of them: the recorded values, and the program's name."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class TableLookup:
 
 
 class ModelInputs:
-    """Asked about the functions of one process that train."""
+    """The inputs of the training functions of one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.training = process.cached(TrainingGraph)
@@ -44,7 +44,7 @@ class ModelInputs:
 
     @cached_property
     def series_by_tensor(self) -> dict[int, WatchedSeries]:
-        """By the tensor that has it: an argument of what Python calls, or a part of a batch."""
+        """Return the series by tensor: an argument of a function that Python calls, or a part of a batch."""
         found: dict[int, WatchedSeries] = {}
         for instance, function in self.training.instances:
             if instance.id in self.training.roots:
@@ -57,14 +57,14 @@ class ModelInputs:
         return found
 
     def _paired(self, function: Function, op: str | None, tensors: list[int]) -> dict[int, WatchedSeries]:
-        """Series were made in the order of the tensors."""
+        """Pair series with tensors: both are in the same order."""
         title = program_name(function.name)
         series = [one for one in self._series if one.op == op and one.name.startswith(f"{title}/")]
         return dict(zip(tensors, series, strict=True)) if len(series) == len(tensors) else {}
 
     @cached_property
     def lookups(self) -> list[TableLookup]:
-        """Yield the lookups in variables with a row for each id."""
+        """Return the lookups in variables with a row for each id."""
         found = [one for spot in self.training.forward_ops(EMBEDDING_LOOKUPS) for one in self._lookup(spot)]
         return list({(one.ids.series.name, str(one.ids.slices), one.variable): one for one in found}.values())
 
@@ -74,7 +74,7 @@ class ModelInputs:
             yield TableLookup(ids, op_node, *table)
 
     def table_of(self, op_node: OpNode) -> tuple[str, int] | None:
-        """The name and the rows of the variable that an op looks things up in."""
+        """Return the name and the rows of the variable that an op reads."""
         handle = self.training.variable_handle(op_node) if op_node.type in VARIABLE_READS else None
         for source in self.training.neighbours.input_ops(op_node)[0] if handle is None else ():
             handle = self.training.variable_handle(source) if source.type in VARIABLE_READS else handle
@@ -87,7 +87,7 @@ class ModelInputs:
 
     @cached_property
     def labels(self) -> list[tuple[InputPart, OpNode]]:
-        """Yield the labels of each softmax cross-entropy."""
+        """Return the labels of each softmax cross-entropy."""
         found = ((self.input_behind(spot, 1), spot) for spot in self.training.forward_ops((SPARSE_CROSS_ENTROPY,)))
         return [(part, spot) for part, spot in found if part is not None]
 
@@ -115,7 +115,7 @@ class ModelInputs:
         return None
 
     def _keeps_values(self, op_node: OpNode) -> bool:
-        """Are integers what they were before an op, but for a cut.
+        """Return whether an op keeps integers as they are, except for slicing.
 
         Keras counts negative ids from the end; Hugging Face clips labels of -100, and leaves them out afterwards. A
         constant that is picked is another label.
@@ -145,7 +145,7 @@ class ModelInputs:
         return found
 
     def mask_tensors(self, softmax: OpNode) -> Iterator[tuple[int, OpNode]]:
-        """All tensors that masks are made of, with the op that takes each, the nearest first."""
+        """Yield all tensors that masks are computed from, each with its consumer, nearest first."""
         level, seen = [softmax], {softmax}
         for _ in range(MAX_HOPS_TO_INPUT):
             following = []
@@ -166,7 +166,7 @@ class ModelInputs:
         return is_unweighted_sum(self.training.neighbours, loss, but_ignored, even)
 
     def other_inputs(self, op_node: OpNode, known: OpNode) -> list[int]:
-        """The tensors that an op takes, but for those of another op."""
+        """Return the inputs of an op that do not come from the other op."""
         assert op_node.instance is not None
         sources = [
             one.tensor for slot in self._flow.input_sources(op_node.instance, op_node.node_index) for one in slot
@@ -174,16 +174,16 @@ class ModelInputs:
         return [one for one in sources if self.producer(one) != known]
 
     def entry(self, op_node: OpNode) -> Frame | None:
-        """The line that calls the function in which an op is run."""
+        """Return the line that calls the function of an op."""
         sites = (self.training.process.catalogue.sites.get(op.site) for op in self._calls(op_node))
         return next((site.frame for site in sites if site is not None and site.frame is not None), None)
 
     def is_compiled(self, op_node: OpNode) -> bool:
-        """Is an op run by XLA: such a function is called as it is, not as our copy."""
+        """Return whether XLA runs an op: such a function is called itself, not our copy of it."""
         return all(op.instance < 0 for op in self._calls(op_node))
 
     def _calls(self, op_node: OpNode) -> list[EagerOp]:
-        """The places that call the function in which an op is run."""
+        """Return the call sites of the function of an op."""
         root = self.training.root_id(op_node)
         name = self._function(root).name
         eager = self.training.process.catalogue.eager
@@ -208,6 +208,6 @@ def _arguments(instance: Instance, function: Function) -> Iterator[int]:
 
 
 def _is_recorded_dtype(dtype: int) -> bool:
-    """As live/layer_stats/inputs.py has it."""
+    """Return whether live/layer_stats/inputs.py records this dtype."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not DTypeKind.OTHER and not is_float(dtype)

@@ -1,4 +1,4 @@
-"""Rows of validation that are among those of training: how many, and how many looks into the model show."""
+"""Validation rows that are also training rows: how many in all, and how many in the samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIN_ROW_TOKENS = 4  # tokens: shorter rows are the same by chance
 
 @dataclass(frozen=True)
 class RowOverlap:
-    """Different rows, counted."""
+    """The distinct rows of validation and of training, counted."""
 
     shared: int
     measured: int  # rows of validation
@@ -59,7 +59,7 @@ def sampled_overlap(process: ProcessTrace, model_inputs: ModelInputs, one: Token
 
 
 def _validation_steps(process: ProcessTrace, series: WatchedSeries, entry: Frame | None) -> set[int]:
-    """The steps at which the line that trains also validated: to evaluate training data on its own may be meant."""
+    """Return the steps at which the training line also validated. A separate evaluation may be intended."""
     calls = process.calls[process.calls["kind"] == CallKind.FUNCTION]
     found = set()
     for row in series.rows:
@@ -72,6 +72,6 @@ def _validation_steps(process: ProcessTrace, series: WatchedSeries, entry: Frame
 
 
 def _rows(ids: Array, pad: int | None) -> list[tuple[int, ...]]:
-    """Without padding; those that are too short left out."""
+    """Return the rows without padding, except those that are too short."""
     rows = [tuple(int(token) for token in row if token != pad) for row in ids.tolist()]
     return [row for row in rows if len(row) >= MIN_ROW_TOKENS]

@@ -1,4 +1,4 @@
-"""Texts with control characters, byte order marks, or what stands for bytes that could not be read."""
+"""Texts with control characters, byte order marks, or replacement characters of a failed decoding."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ RULE = Rule(id="stray-characters", severity=Severity.WRONG, find=find)
 
 
 def _without_removed(one: TextSummary, ops: TextOps) -> TextSummary:
-    """Less what the program takes out by itself."""
+    """Return the counts without the characters that the program removes itself."""
     return replace(one, kinds={letter: count for letter, count in one.kinds.items() if not ops.removes(letter)})
 
 
 def _sources(process: ProcessTrace, seen: list[TextSummary]) -> Iterator[tuple[Frame | None, TextSummary]]:
-    """One for each line where texts come in, and not again where they pass by later."""
+    """Yield one source for each line where texts enter; later lines that pass them on do not count."""
     lines: dict[Frame | None, TextSummary] = {}
     came_in: set[str] = {letter for one in seen if not one.drawn for letter in one.kinds}
     for one in seen:

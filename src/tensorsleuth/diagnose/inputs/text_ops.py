@@ -18,14 +18,14 @@ _CLASSES = re.compile(r"\\p\{\w+\}|\\p[A-Z]|\[:\w+:\]")  # of RE2, which Python 
 
 
 class TextOps:
-    """Asked about one process."""
+    """The text processing of one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._catalogue = process.catalogue
 
     @cached_property
     def reads_text(self) -> bool:
-        """Does an op take strings for text, anywhere."""
+        """Return whether any op reads strings as text."""
         eager = (op.type for op in self._catalogue.eager.values())
         return any(kind in TEXT_OPS for kind in (*eager, *(node.type for _, node in self._nodes())))
 
@@ -58,7 +58,7 @@ def _patterns_of(function: Function, node: Node) -> Iterator[str]:
 
 
 def matches(pattern: str, letter: str) -> bool:
-    """Does a pattern of TensorFlow's take a character; also where it is not understood, since then nothing is sure."""
+    """Return whether a TensorFlow pattern matches a character; True if the pattern cannot be parsed."""
     kind = category(letter)
     if (
         _NON_LETTERS.search(pattern)

@@ -1,4 +1,4 @@
-"""Batches of tokens as a recording kept them, look by look: ids, what padding is, and what is judged of them."""
+"""Sampled batches of tokens: the ids, the padding, and the violations in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIN_SAMPLE_SHARE = 0.5  # of the looks, in more of which a finding has to hold
 
 @dataclass(frozen=True)
 class RepeatedViolation:
-    """A violation, in how many looks it held, and in how many it could have."""
+    """A violation, the number of samples with it, and the number that could have had it."""
 
     violation: Violation
     samples: int
@@ -34,7 +34,7 @@ class RepeatedViolation:
 
 
 class TokenSequences:
-    """Ids in rows, at all looks."""
+    """Rows of ids, of all samples."""
 
     def __init__(self, table_lookup: TableLookup) -> None:
         self.lookup = table_lookup
@@ -47,7 +47,7 @@ class TokenSequences:
         return {step: ids for step, ids in self.lookup.ids.values().items() if ids.ndim == 2}
 
     def sliced(self, slices: Slices) -> dict[int, Array]:
-        """The ids of the positions that something is computed of."""
+        """Return the ids of the sliced positions."""
         return {step: ids[slices] for step, ids in self.ids_by_step.items()}
 
     @cached_property
@@ -60,7 +60,7 @@ class TokenSequences:
 
     @cached_property
     def padding_id(self) -> int | None:
-        """Its id, where looks leave no doubt: rows end in runs of it, of many lengths, and have it nowhere else."""
+        """Return the padding id if rows end in runs of it, of many lengths, and have it nowhere else."""
         guesses = {guess.pad for ids in self.ids_by_step.values() if (guess := _guess(ids)) is not None}
         return next(iter(guesses)) if len(guesses) == 1 and self._is_sure(next(iter(guesses))) else None
 
@@ -88,7 +88,7 @@ def _guess(ids: Array) -> PaddingGuess | None:
 
 
 def token_sequences(model_inputs: ModelInputs) -> list[TokenSequences]:
-    """All ids that are rows of tokens."""
+    """Return all ids that are rows of tokens."""
     return [one for one in map(TokenSequences, model_inputs.lookups) if one.is_text]
 
 

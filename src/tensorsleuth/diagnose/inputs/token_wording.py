@@ -32,7 +32,7 @@ FIXES = {
 def token_finding(
     found: RepeatedViolation, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
 ) -> RuleFinding:
-    """`does` continues "<line> …" and ends before what is wrong; `change` where the rule's own words do not fit."""
+    """Return the finding; `does` continues "<line> …", `change` replaces the words of the rule if those do not fit."""
     one = found.violation
     why = f"{does}: {describe_violation(one)}{_sample_words(found)}"
     is_note = not sure or one.severity != "error"

@@ -1,4 +1,4 @@
-"""Samples that a model is validated with, and trained on: what is measured is memory."""
+"""Validation samples that the model is also trained on: the metric measures memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _held_out(process: ProcessTrace) -> dict[str, list[int]]:
 
 
 def _by_function(texts: list[TokenSequences]) -> list[list[TokenSequences]]:
-    """A sample is all that one function takes: each of its inputs once, whatever it is looked up in."""
+    """Group the inputs by function: a sample consists of all inputs of one function, each once."""
     found: dict[str, dict[str, TokenSequences]] = {}
     for one in texts:
         found.setdefault(one.series.name.partition("/")[0], {}).setdefault(one.name, one)
@@ -59,7 +59,7 @@ def _repeated_share(one: TokenSequences) -> float:
 
 
 def overlap_of_rows(rows: InputRows, texts: list[TokenSequences], held_out: dict[str, list[int]]) -> RowOverlap | None:
-    """All rows compared, in the fit that shares the most; None where no row of validation was kept."""
+    """Return the overlap of all rows, in the fit that shares the most; None if no validation row was kept."""
     seen = {one.name: [number for number in held_out[one.name] if rows.fits(number)] for one in texts}
     texts = [one for one in texts if seen[one.name]]
     trained = {one.series.number: one.padding_id for one in texts}
@@ -78,7 +78,7 @@ def _compared(trained: Array, measured: Array, names: str) -> RowOverlap:
 def _judged(
     process: ProcessTrace, model_inputs: ModelInputs, texts: list[TokenSequences], row_overlap: RowOverlap | None
 ) -> Iterator[RuleFinding]:
-    """Compared in whole; in old traces, and where rows were not kept, as far as looks into the model go."""
+    """Yield the finding: from all rows, or from the samples if the trace has no rows."""
     if row_overlap is not None:
         if row_overlap.shared >= LEAST_SHARED and row_overlap.share >= LEAST_SHARE:
             yield _finding(model_inputs, texts[0], row_overlap)

@@ -1,4 +1,4 @@
-"""Data that is copied in every step: fed from NumPy by hand, or cast over and over."""
+"""Data that is copied in every step: fed from NumPy by hand, or cast repeatedly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorFlow 1: ops that are added to the graph in every step, each of which a session optimises anew and keeps."""
+"""TensorFlow 1 ops that are added to the graph in every step: the session optimizes and keeps each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULE = Rule(id="growing-graph", severity=Severity.GROWS, find=find)
 
 
 def _first_steps(process: ProcessTrace) -> dict[int, int]:
-    """Function -> the step in which it was first run."""
+    """Return the first step of each function."""
     instances = process.catalogue.instances
     functions = {op.id: instances[op.instance].function for op in _runs(process) if op.instance in instances}
     calls = process.calls[np.isin(process.calls["op"], list(functions))]
@@ -46,7 +46,7 @@ def _runs(process: ProcessTrace) -> Iterator[EagerOp]:
 
 
 def _new_nodes(graphs: list[Function]) -> dict[int, list[tuple[int, int]]]:
-    """Line -> the functions that have nodes of that line that none had before, and how many."""
+    """Return for each line the functions that add nodes of it, and how many."""
     known: dict[tuple[int, int], set[str]] = defaultdict(set)
     new: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for function in graphs:

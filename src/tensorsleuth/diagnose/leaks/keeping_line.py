@@ -1,4 +1,4 @@
-"""The line that keeps what another line made: found in the source, by the names of the value."""
+"""The line that keeps a value that another line made, found in the source by the names of the value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
 def find_keeping_line(catalogue: Catalogue, site: Site) -> Frame | None:
-    """The line that puts away what was made at a site, or what was returned of it; None where none is seen."""
+    """Return the line that stores the value of a site, or a value returned from it; None if there is none."""
     for frame in reversed(site.frames[: site.user_index + 1]):
         text = catalogue.sources.get(frame.file)
         line = _keeping_line(text, frame.line) if text is not None else None
@@ -43,14 +43,14 @@ def _keeping_line(text: str, line: int) -> int | None:
 
 
 def _block_around(tree: ast.Module, line: int) -> Block:
-    """The innermost function that a line is in, else the module."""
+    """Return the innermost function around a line, else the module."""
     functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     around = [one for one in functions if one.lineno <= line <= (one.end_lineno or one.lineno)]
     return max(around, key=lambda one: one.lineno, default=tree)
 
 
 def _is_cached(block: Block) -> bool:
-    """Does a decorator such as functools.cache keep all that it returns."""
+    """Return whether a decorator such as functools.cache keeps the results."""
     decorators = [] if isinstance(block, ast.Module) else block.decorator_list
     return any("cache" in ast.unparse(one) and "maxsize" not in ast.unparse(one) for one in decorators)
 
@@ -75,7 +75,7 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
 
 
 def _keeps(statement: ast.stmt) -> bool:
-    """Does it put something into a container: `x.append(…)`, `x[…] = …`, `x += […]`."""
+    """Return whether it puts something into a container: `x.append(…)`, `x[…] = …`, `x += […]`."""
     if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.List | ast.Tuple):
         return True
     if any(isinstance(target, ast.Subscript) for target in _targets(statement)):

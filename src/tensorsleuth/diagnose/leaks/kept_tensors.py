@@ -1,4 +1,4 @@
-"""Tensors that pile up: in a list, a dict, a cache without a bound, an attribute of a layer."""
+"""Tensors that accumulate: in a list, a dict, an unbounded cache, an attribute of a layer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _matters(one: LeakedTensors) -> bool:
 
 
 def _is_used_up(process: ProcessTrace, one: LeakedTensors) -> bool:
-    """Did one op take most of them together, as a concatenation does at the end of an epoch: they were collected."""
+    """Return whether one op consumed most of them together, such as a concatenation at the end of an epoch."""
     calls = process.calls
     taken = np.isin(calls["inputs"], one.uids).sum(axis=1)
     numbers, at = np.unique(calls["call"][taken > 0], return_inverse=True)

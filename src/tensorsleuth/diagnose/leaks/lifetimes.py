@@ -21,7 +21,7 @@ _FOREVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class LeakedTensors:
-    """The tensors of one place in the program of which ever more are alive."""
+    """The growing number of living tensors of one line of the program."""
 
     op: EagerOp
     alive: int  # at the end of the last step
@@ -36,12 +36,12 @@ class LeakedTensors:
 
     @property
     def bytes_per_step(self) -> float:
-        """Bytes that are added in each."""
+        """Return the bytes added in each step."""
         return self.bytes / self.steps
 
 
 class Lifetimes:
-    """Births and deaths of tensors that were large enough to be noted, and of handles of variables."""
+    """Creation and deletion of tensors above a minimum size, and of variable handles."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process = process
@@ -50,7 +50,7 @@ class Lifetimes:
         self._freed = rows[rows["kind"] == BufferKind.FREED]
 
     def leaks(self, ops: set[int]) -> Iterator[LeakedTensors]:
-        """Return the eager ops whose results pile up and do not level off."""
+        """Yield the eager ops whose results pile up and do not level off."""
         tensors = self._born["tensor"]
         owners = {op.id: (op.first_tensor, op.first_tensor + op.outputs) for op in self._ops if op.id in ops}
         for number, (first, end) in owners.items():
@@ -83,12 +83,12 @@ class Lifetimes:
 
     @cached_property
     def _born_in(self) -> Array:
-        """The step of each birth; what was made before the first counts as made in it."""
+        """Return the step in which each tensor was made; earlier ones count as made in the first step."""
         return np.maximum(self._process.steps_of_calls(self._born["step"].astype(np.int64)), 0)
 
     @cached_property
     def _died_in(self) -> Array:
-        """The step in which each was freed; none where it is still there."""
+        """Return the step in which each tensor was freed; _FOREVER if it still exists."""
         times, steps = self._step_starts
         freed = self._freed
         at = np.searchsorted(times, freed["time"], "right") - 1
@@ -97,7 +97,7 @@ class Lifetimes:
 
     @cached_property
     def _step_starts(self) -> tuple[Array, Array]:
-        """When each step began."""
+        """Return the start time of each step."""
         kinds = self._process.calls["kind"]
         calls = self._process.calls[(kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)]
         steps, first = np.unique(np.maximum.accumulate(np.maximum(calls["step"], 0)), return_index=True)
@@ -115,7 +115,7 @@ def quarters(first: int, last: int) -> Array:
 
 
 def keeps_growing(counts: Array) -> bool:
-    """Does a curve rise in each quarter after the first, and in the last no slower than half as fast as ever."""
+    """Return whether a curve rises in each quarter after the first, the last at least half as fast as any."""
     marks = counts[np.linspace(0, len(counts) - 1, 5).astype(int)].astype(np.int64)
     rises = np.diff(marks)
     return bool((rises[1:] > 0).all() and 2 * rises[-1] >= rises.max())

@@ -1,4 +1,4 @@
-"""Variables that are made in every step, and stay."""
+"""Variables that are made in every step and never freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tensor ten times as large as all that goes in and all that is made of it: often one that need not be there."""
+"""A tensor ten times as large as its inputs and as its consumers' outputs: often it is avoidable."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _size(one: ObservedTensor) -> int:
 
 
 def _largest_consumer_bytes(call_graphs: CallGraphs, out: ObservedTensor) -> int:
-    """In bytes, among what the forward pass makes of it directly."""
+    """Return the bytes of the largest output that the forward pass computes from it directly."""
     neighbours = Neighbours(call_graphs)
     spot = neighbours.node_of(out)
     users = [user for user in neighbours.consumers(spot) if not user.is_gradient] if spot is not None else []

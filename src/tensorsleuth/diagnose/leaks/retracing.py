@@ -1,4 +1,4 @@
-"""A tf.function that is traced over and over: each trace is built, optimised and kept."""
+"""A tf.function that is traced over and over: each trace is built, optimized and kept."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _calls(process: ProcessTrace, traces: list[FunctionTrace]) -> CallNumbers:
 
 
 def _goes_on(traces: list[FunctionTrace], call_numbers: CallNumbers) -> bool:
-    """Return whether there are new traces among the last calls as there were among the first: no warm-up."""
+    """Return whether the last calls cause new traces as the first ones did: it is no warm-up."""
     if not call_numbers:
         return False
     late = call_numbers[-max(len(call_numbers) // 4, 2)]
@@ -161,7 +161,7 @@ def _finding(
 
 
 def _growth(process: ProcessTrace, traces: list[FunctionTrace]) -> int:
-    """By how much the process grew between the first trace and the last, as far as that was sampled."""
+    """Return by how much the process grew between the first trace and the last, as far as sampled."""
     calls, memory = process.calls, process.memory
     times = [calls["time"][calls["call"] == one.call] for one in (traces[0], traces[-1])]
     if not len(memory) or not all(len(found) for found in times):

@@ -1,4 +1,4 @@
-"""The case that a cause sees: the op where a bad value began, its inputs and its neighbours."""
+"""The case that a cause judges: the op at which a bad value began, its inputs and its neighbours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Explanation:
 
 
 class Case:
-    """One birth, with questions that causes ask of it."""
+    """One origin of a bad value, with the queries that causes need."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Case:
 
     @cached_property
     def candidates(self) -> list[Case]:
-        """The case itself, then those of the ops that TensorFlow fused into it: one of them may explain it better."""
+        """Return the case itself, then those of the ops that TensorFlow fused into it: one may explain it better."""
         hidden = self.origin.call_graph.fused_ops(self.out) if self.variable_write is None else []
         return [self, *(Case(self.finder, self.origin, at, self) for at in reversed(hidden))]
 
@@ -86,7 +86,7 @@ class Case:
 
     @cached_property
     def variable_write(self) -> VariableWrite | None:
-        """The write of a variable that made it bad."""
+        """Return the write that made the variable bad."""
         if self.origin.call_graph.call == self.out.call:
             return None
         handle = self.finder.variables.handle_of(self.out)
@@ -113,7 +113,7 @@ class Case:
 
     @property
     def code(self) -> str:
-        """The user's line."""
+        """Return the user's line."""
         frame = self.site.frame if self.site is not None else None
         lines = self.process.catalogue.sources.get(frame.file, "").splitlines() if frame is not None else []
         return lines[frame.line - 1] if frame is not None and 0 < frame.line <= len(lines) else ""
@@ -127,7 +127,7 @@ class Case:
 
     @property
     def differentiates(self) -> str | None:
-        """The type of the op that this one is the gradient of."""
+        """Return the type of the op that this one is the gradient of."""
         if self._forward is not None:
             return self._forward.type
         eager = self.out.tensor.eager
@@ -136,7 +136,7 @@ class Case:
 
     @cached_property
     def forward_node(self) -> OpNode | None:
-        """The op that this one differentiates, where it is in a graph; else the op itself."""
+        """Return the op that this one differentiates, if it is in a graph; else the op itself."""
         forward = self._forward
         if forward is None:
             return self.op_node
@@ -150,12 +150,12 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The name of the op, or of the one that it differentiates."""
+        """Return the name of the op, or of the one that it differentiates."""
         return self._forward.name if self._forward is not None else self.node_name
 
     @property
     def layer(self) -> str | None:
-        """The layer of the op, or of the one that it differentiates; or the metric whose value it spoiled."""
+        """Return the layer of the op, or of the one that it differentiates; or the metric that it made bad."""
         layers, eager = LayerLookup(self.process.catalogue), self.out.tensor.eager
         node = self.op_node.graph_node if self.op_node is not None else None
         if self.op_node is not None and self.op_node.function is not None and node is not None:
@@ -174,7 +174,7 @@ class Case:
 
     @property
     def site(self) -> Site | None:
-        """The user's line of the op; for a gradient, of the op that it differentiates."""
+        """Return the user's line of the op; for a gradient, of the op that it differentiates."""
         sites = self.process.catalogue.sites
         if self.variable_write is not None:
             return self.variable_write.site
@@ -202,7 +202,7 @@ class Case:
     # ---- around
 
     def before(self, *types: str, depth: int = 6) -> str | None:
-        """The nearest of these types among the ops that this op's inputs were computed by."""
+        """Return the nearest op of these types that this op's inputs were computed by."""
         found = self.node_before(*types, depth=depth)
         return found.type if found is not None else None
 
@@ -213,7 +213,7 @@ class Case:
         return next((one for one in self.neighbours.ancestors(start, depth) if one.type in types), None)
 
     def leads_to(self, *path: str) -> bool:
-        """Is this op's output (or its forward op's) taken by an op of the first type, that one's by the second, …"""
+        """Return whether a consumer of this op (or of its forward op) has the first type, that one's the second, …"""
         level = {self.forward_node} if self.forward_node is not None else set()
         for kinds in path:
             level = {user for one in level for user in self._users(one) if user.type in kinds.split("|")}
@@ -230,14 +230,14 @@ class Case:
         return False
 
     def _users(self, op_node: OpNode) -> Iterator[OpNode]:
-        """In the forward pass only: gradients have branches of their own."""
+        """Return the consumers in the forward pass: gradients have branches of their own."""
         return (user for user in self.neighbours.consumers(op_node) if not user.is_gradient)
 
     # ---- growth
 
     @property
     def has_large_inputs(self) -> bool:
-        """Were the inputs too large already, so that the op is not to blame."""
+        """Return whether the inputs were too large already, so that the op is not to blame."""
         largest = self.largest_input
         return largest is not None and largest.max_abs > (LARGE_HALF_INPUT if self.out.is_half else LARGE_INPUT)
 

@@ -1,4 +1,4 @@
-"""The line that fed a value to the program, and the batch that it came in with."""
+"""The line that fed a value to the program, and its batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
 def data_site(case: Case) -> Site | None:
-    """The dataset's source, farthest back on a line of the user's; or the call that was given the value."""
+    """Return the farthest user line of the dataset's pipeline; else the line of the call that got the value."""
     finder, sites, out = case.finder, case.process.catalogue.sites, case.out
     if out.op == "Argument" and out.call >= 0:
         op = finder.call_graphs.calls.op(out.call)
@@ -18,7 +18,7 @@ def data_site(case: Case) -> Site | None:
 
 
 def arrival_batch(case: Case) -> ObservedTensor | None:
-    """The batch in which an element of a dataset came to the program."""
+    """Return the batch in which an element of a dataset reached the program."""
     return next((one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")), None)
 
 

@@ -31,7 +31,7 @@ class ValueGrowth:
 
     @property
     def rate(self) -> float:
-        """By how much, each time."""
+        """Return the factor of each step or iteration."""
         return float((self.last_size / self.first_size) ** (1 / max(self.end - self.start, 1)))
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class ValueGrowth:
 
 
 def over_iterations(one: ObservedTensor) -> ValueGrowth | None:
-    """Did it grow within one run of its loop."""
+    """Return the growth within one run of its loop, if it grew."""
     if one.row is None or one.tensor.eager is not None:
         return None
     events = one.process.events
@@ -49,7 +49,7 @@ def over_iterations(one: ObservedTensor) -> ValueGrowth | None:
 
 
 def over_steps(one: ObservedTensor, among: Array | None = None) -> ValueGrowth | None:
-    """Did it grow from call to call, up to the one in which it was seen; `among` rows that hold all of its own."""
+    """Return the growth from call to call, up to the bad one; `among` are rows that contain its own."""
     if one.row is None:
         return None
     events = one.process.events if among is None else among
@@ -73,7 +73,7 @@ def handles_of(process: ProcessTrace, rows: Array) -> Array:
 
 
 def _growth(numbers: Array, rows: Array) -> ValueGrowth | None:
-    """The largest value of each number, from its smallest on, where it went up nearly all the way."""
+    """Return the growth of the largest values from the smallest on, if they rise nearly all the way."""
     ranged = (rows["flags"] & EventFlag.RANGED) != 0
     size = np.maximum(np.abs(rows["min"]), np.abs(rows["max"]))
     usable = ranged & np.isfinite(size) & (size > 0)
@@ -92,7 +92,7 @@ def _growth(numbers: Array, rows: Array) -> ValueGrowth | None:
 
 
 def _growth_start(sizes: Array) -> int:
-    """From where on it went up to the end, but for a few dips."""
+    """Return the index from which on the values rise to the end, except for a few dips."""
     began, dips = len(sizes) - 1, 0
     for at in range(len(sizes) - 1, 0, -1):
         dips += bool(sizes[at - 1] >= sizes[at])

@@ -48,13 +48,13 @@ def last_update(case: Case) -> WeightUpdate | None:
 
 
 def _tf1_learning_rate(variable_write: VariableWrite) -> float | None:
-    """The learning rate that an optimizer of TensorFlow 1 hands to the op which applies the gradient."""
+    """Return the learning rate that a TensorFlow 1 optimizer passes to the op that applies the gradient."""
     rates = [value for value in variable_write.values if value.tensor.name.endswith("learning_rate")]
     return next((rate.max for rate in rates if rate.has_range), None)
 
 
 def _weights(case: Case) -> list[tuple[ObservedTensor, ValueGrowth | None]]:
-    """The variables as the last steps read them, with how they grew."""
+    """Return the variables that the last steps read, with their growth."""
     events, process = case.process.events, case.process
     time = case.out.row["time"] if case.out.row is not None else 0
     reads = np.array(sorted(_read_ids(case)), np.uint32)
@@ -84,7 +84,7 @@ def _read_ids(case: Case) -> set[int]:
 
 
 def _optimizer(case: Case, reads: list[tuple[ObservedTensor, ValueGrowth | None]]) -> tuple[Frame, float | None] | None:
-    """The line that made a Keras optimizer, and its learning rate."""
+    """Return the line that made a Keras optimizer, and its learning rate."""
     variables = case.finder.variables
     for handle in variables.find_by_name("learning_rate"):
         frame = variables.creation_line(handle)

@@ -30,7 +30,7 @@ MAX_ORIGINS_PER_TENSOR = 4  # of one tensor
 
 @dataclass(frozen=True)
 class Origin:
-    """A bad tensor that was born here."""
+    """A bad tensor with healthy inputs."""
 
     call_graph: CallGraph
     out: ObservedTensor
@@ -42,12 +42,12 @@ class Origin:
 
     @property
     def from_outside(self) -> bool:
-        """It came in from outside of TensorFlow: no op computed it."""
+        """Return whether it came from outside of TensorFlow: no op computed it."""
         return self.out.op in EXTERNAL_SOURCES
 
     @property
     def from_infinity(self) -> bool:
-        """A NaN, made of infinities that were there before."""
+        """Return whether it is a NaN computed from earlier infinities."""
         return any(one.bad for one in self.inputs)
 
 
@@ -63,7 +63,7 @@ class OriginFinder:
         self._has_bad_elements: dict[int, bool] = {}  # of calls that read datasets
 
     def find(self) -> Iterator[Origin]:
-        """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""
+        """Yield the origins in each tensor, in the order of the calls; only a few if it has many, as in a loop."""
         born: Counter[tuple[int, int]] = Counter()
         for moment in itertools.islice(self._bad_call_graphs(), MAX_CALLS):
             for birth in self.origins_in(moment):
@@ -74,7 +74,7 @@ class OriginFinder:
 
     @cached_property
     def bad_batches(self) -> list[ObservedTensor]:
-        """The first tensors that a dataset handed to the program with something bad in them."""
+        """Return the first bad tensors that a dataset passed to the program."""
         rows = (row for row in self._first_bad_rows if self._type(row).startswith(INPUT_OPS))
         calls = (self.process.call_of(row) for row in rows)
         found = (
@@ -84,7 +84,7 @@ class OriginFinder:
 
     @cached_property
     def returned_tensors(self) -> set[int]:
-        """Ids of tensors that a function returns to whoever called it from outside."""
+        """Return the ids of tensors that a function returns to its outermost caller."""
         catalogue = self.process.catalogue
         roots = [one for one in catalogue.instances.values() if one.parent < 0 and one.function in catalogue.functions]
         return {
@@ -95,7 +95,7 @@ class OriginFinder:
         }
 
     def datasets_behind(self, one: ObservedTensor) -> list[tuple[EagerOp, int]]:
-        """The datasets that a batch, or an argument of a dataset's function, came through; the source last."""
+        """Return the datasets that a batch, or an argument of a dataset's function, passed through; the source last."""
         if one.op.startswith("IteratorGetNext"):
             iterator = self.variables.handle_of(one)
             return self.pipelines.of_batch(iterator) if iterator is not None else []
@@ -104,7 +104,7 @@ class OriginFinder:
         return []
 
     def is_last_step(self, call: int) -> bool:
-        """Does the call belong to the last step of the program."""
+        """Return whether the call belongs to the last step of the program."""
         last = int(self.process.calls["step"].max(initial=-1))
         return (self.call_graphs.calls.step(call) or 0) >= last
 
@@ -120,7 +120,7 @@ class OriginFinder:
                 yield birth
 
     def _bad_constants(self, call_graph: CallGraph) -> list[ObservedTensor]:
-        """Arrays that were bad when a function was traced, which made constants of them."""
+        """Return the arrays that were bad when tracing made constants of them."""
         taken = (one for slots in call_graph.bad_inputs.values() for slot in slots for one in slot)
         constants = {one.key: one for one in taken if one.constant is not None and one.bad}
         return [one for one in constants.values() if not (is_literal(one) or _is_table(one))]
@@ -144,14 +144,14 @@ class OriginFinder:
         return Origin(call_graph, one, slots) if all(self._is_intended(other) for other in bad) else None
 
     def _is_reduced_dataset(self, call_graph: CallGraph, one: ObservedTensor) -> bool:
-        """Does it only hand over what a dataset's function computed, which was bad there."""
+        """Return whether it only passes on a bad result of a dataset's function."""
         steps = self.process.dataset_steps
         return one.op == "ReduceDataset" and any(
             other.row is not None and int(other.row["step"]) in steps for other in call_graph.bad_tensors.values()
         )
 
     def _is_from_bad_element(self, one: ObservedTensor) -> bool:
-        """Was it computed from elements that were bad when they went into the dataset: nobody sees them in between."""
+        """Return whether it was computed from elements that were bad when they entered the dataset."""
         if one.row is None or int(one.row["step"]) not in self.process.dataset_steps:
             return False
         if one.call not in self._has_bad_elements:
@@ -161,7 +161,7 @@ class OriginFinder:
 
     @cached_property
     def bad_elements(self) -> list[ObservedTensor]:
-        """The first tensors that functions of datasets computed from bad elements, where those ran inside of a call."""
+        """Return the first tensors that dataset functions computed from bad elements, if they ran inside a call."""
         calls = dict.fromkeys(self.process.dataset_steps.values())
         moments = (self.call_graphs.of_call(call) for call in itertools.islice(calls, MAX_CALLS))
         found = ((moment, key, one) for moment in moments for key, one in moment.bad_tensors.items())
@@ -173,7 +173,7 @@ class OriginFinder:
         ]
 
     def _is_intended(self, one: ObservedTensor, depth: int = 0) -> bool:
-        """Does an infinity come from one that the program wrote down."""
+        """Return whether an infinity comes from one in the source."""
         if depth > 50 or one.has_nan:
             return False
         slots = self.call_graphs.graph_of(one).inputs_of(one) if one.row is not None else []
@@ -191,7 +191,7 @@ class OriginFinder:
         return bool(bad) and all(self._is_intended(value, depth + 1) for value in bad)
 
     def _origin_of_write(self, one: ObservedTensor) -> Origin | None:
-        """A variable that is read bad: what wrote it last is to blame, be it with finite inputs."""
+        """Return the origin of a variable that is read bad: its last write, even with finite inputs."""
         handle = self.variables.handle_of(one)
         if handle is not None and any(
             value.bad for write in self.variables.writes(one.call, handle) for value in write.values
@@ -205,7 +205,7 @@ class OriginFinder:
         return Origin(self.call_graphs.of_call(write.call), one, write.slots)
 
     def _bad_call_graphs(self) -> Iterator[CallGraph]:
-        """The calls in which a tensor went bad for the first time, in the order in which that was recorded."""
+        """Yield the calls in which a tensor first went bad, in recorded order."""
         seen: set[int] = set()
         for row in self._first_bad_rows:
             step = int(row["step"])
@@ -230,7 +230,7 @@ class OriginFinder:
 
 
 def _is_new_infinity(one: ObservedTensor, bad: list[ObservedTensor]) -> bool:
-    """+∞ from an op that makes 0 of −∞."""
+    """Return whether it is +∞ from an op that turns −∞ into 0."""
     return (
         one.op in ("Exp", "Expm1", "Softplus")
         and one.count("pos_inf") > 0
@@ -239,7 +239,7 @@ def _is_new_infinity(one: ObservedTensor, bad: list[ObservedTensor]) -> bool:
 
 
 def is_literal(one: ObservedTensor) -> bool:
-    """An infinity that somebody wrote down: alone, or beside one other number, as in a mask."""
+    """Return whether an infinity is written in the source: alone, or beside one other number, as in a mask."""
     if one.has_nan or one.op not in (*EXTERNAL_SOURCES, "Const", "Fill"):
         return False
     finite = one.count("neg") + one.count("zero") + one.count("pos")
@@ -247,5 +247,5 @@ def is_literal(one: ObservedTensor) -> bool:
 
 
 def _is_table(one: ObservedTensor) -> bool:
-    """Numbers from outside with −∞ for the impossible among them, as logarithms of probabilities have it."""
+    """Return whether it is an input table with −∞ for the impossible, such as log probabilities."""
     return one.op in (*EXTERNAL_SOURCES, "Const") and not one.has_nan and not one.count("pos_inf")

@@ -1,4 +1,4 @@
-"""The way of a bad value from its birth to where it did harm, in a handful of hops."""
+"""The path of a bad value from its origin to the harm that it did, in a handful of hops."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_NAMES = 3
 
 
 class Hop(NamedTuple):
-    """A stretch of the way, in words, and the tensor that it is about."""
+    """A part of the path, in words, with its tensor."""
 
     text: str
     tensor: ObservedTensor | None = None
 
 
 def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = None) -> tuple[Hop, ...]:
-    """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled.
+    """Return one entry a hop: the op, its line and output if those change, and at the end the harm.
 
     `computed` is what TensorFlow's optimiser made of the first.
     """

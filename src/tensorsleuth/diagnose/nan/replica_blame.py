@@ -1,4 +1,4 @@
-"""The replica that broke first, and the fate of the others."""
+"""The replica that broke first, and the effect on the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
 class ReplicaBlame:
-    """A case among replicas."""
+    """An origin in one of several replicas."""
 
     def __init__(self, case: Case) -> None:
         self._finder = case.finder
@@ -18,12 +18,12 @@ class ReplicaBlame:
 
     @property
     def replica(self) -> str | None:
-        """The one in which it was born, e.g. `replica 1 of 2 (CPU:1)`."""
+        """Return the replica of the origin, e.g. `replica 1 of 2 (CPU:1)`."""
         return self._replicas.name(self._number) if self._number is not None else None
 
     @property
     def others(self) -> str | None:
-        """Return the fate of the others in the same call, in a sentence."""
+        """Describe the effect on the others in the same call, in a sentence."""
         if self._number is None:
             return None
         others = [number for number in range(self._replicas.count) if number != self._number]

@@ -24,7 +24,7 @@ MAX_BATCHES = 4
 
 
 class Spread:
-    """Walks forward from a birth, through bad tensors only."""
+    """Walks forward from an origin, through bad tensors only."""
 
     def __init__(self, finder: OriginFinder, origin: Origin) -> None:
         self._finder = finder
@@ -47,7 +47,7 @@ class Spread:
 
     @property
     def written_variables(self) -> list[int]:
-        """The variables, the model's own before those of metrics and of the optimizer."""
+        """Return the variables, those of the model before those of metrics and of the optimizer."""
         known = self._finder.process.catalogue.variables
         return sorted(self.variables, key=lambda handle: known.get(handle, ("", ""))[1])
 
@@ -114,7 +114,7 @@ class Spread:
         return any(tensor.function.nodes[user].type in NUMERICS_CHECKS for user in users)
 
     def _is_result(self, takers: list[str], one: ObservedTensor) -> bool:
-        """Nobody took it, or it was only asked whether it is bad and the program then came to its end."""
+        """Return whether nothing consumed it, or only a check for bad values that ended the program."""
         if any(taker not in VALUE_TESTS for taker in takers) or one.op in EXTERNAL_SOURCES:
             return False
         return not takers or self._finder.is_last_step(one.call)
@@ -123,7 +123,7 @@ class Spread:
 
     @cached_property
     def forward(self) -> dict[Key, ObservedTensor]:
-        """As far as it spread before any gradient took it on."""
+        """Return the bad tensors up to the first gradient."""
         found = {self.origin.out.key: self.origin.out}
         for key, one in self.reached.items():  # parents stand before their children
             if self._parents.get(key) in found and not one.is_gradient:
@@ -132,13 +132,13 @@ class Spread:
 
     @property
     def forward_ends(self) -> list[ObservedTensor]:
-        """The last of the forward pass: from there it was masked, or a gradient took it."""
+        """Return the last bad tensors of the forward pass: after them it was masked, or a gradient consumed it."""
         passed_on = {self._parents[key] for key in self.forward if key in self._parents}
         return [one for key, one in self.forward.items() if key not in passed_on]
 
     @property
     def only_in_gradient(self) -> bool:
-        """The forward pass got rid of it; what it spoiled, it spoiled through a gradient."""
+        """Return whether the forward pass masked it, so that it did harm through a gradient only."""
         if self.origin.out.is_gradient or not any(one.is_gradient for one in self.reached.values()):
             return False
         sinks = {*self.variables.values(), *self.results, *self.refused}
@@ -148,7 +148,7 @@ class Spread:
 
     @property
     def path(self) -> list[ObservedTensor]:
-        """The shortest way to where it did harm: to a result that Python got rather than to a variable."""
+        """Return the shortest path to the harm: to a result that Python got rather than to a variable."""
         results = [key for key in self.results if not self.reached[key].is_gradient]
         sinks = [*results, *self.variables.values(), *self.results, *self.refused]
         if not sinks:

@@ -1,4 +1,4 @@
-"""Dropout that is on where a model is measured: `training=True` in a function that does not train."""
+"""Dropout that is active while a model is evaluated: `training=True` in a function that does not train."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _judge(training_graph: TrainingGraph, root: Instance, masks: list[OpNode]) -
 
 
 def _calls(training_graph: TrainingGraph, root: Instance) -> list[int]:
-    """When Python called it, after training had begun."""
+    """Return the times at which Python called it after training had begun."""
     process = training_graph.process
     ops = [op.id for op in process.catalogue.eager.values() if op.instance == root.id]
     rows = process.calls[(process.calls["kind"] == CallKind.FUNCTION) & np.isin(process.calls["op"], ops)]

@@ -1,4 +1,4 @@
-"""Weights that eager code computes its loss with, op by op, and that no tape is asked about."""
+"""Weights that eager code uses in its loss and that no tape differentiates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLED_CALLS = 5
 
 
 class UntrainedEagerWeights:
-    """Asked about one process."""
+    """The untrained weights of eager code in one process."""
 
     def __init__(self, training_graph: TrainingGraph, written_variables: WrittenVariables) -> None:
         self._training = training_graph
@@ -53,7 +53,7 @@ class UntrainedEagerWeights:
         return next(in_functions, None)
 
     def _steps(self, handle: int) -> int:
-        """In how many steps it was read on the way to what was differentiated."""
+        """Return the number of steps that read it on the path to the differentiated value."""
         rows = self._reads[self._reads["inputs"][:, 0] == handle]
         places = [int(op) for op in np.unique(rows["op"])]
         on_the_way = [op for op in places if self._leads_to_loss(rows["call"][rows["op"] == op])]
@@ -72,7 +72,7 @@ class UntrainedEagerWeights:
         return found
 
     def _is_differentiated(self, read: int) -> bool:
-        """Does a gradient go through anything that is made of it: a gradient op takes what went through its op.
+        """Return whether a gradient passes through anything computed from it: a gradient op reads what its op read.
 
         Of one line, the ops of all layers are one op in the catalogue: only the tensors tell which was meant.
         """
@@ -100,5 +100,5 @@ class UntrainedEagerWeights:
 
 
 def _passes_gradient(op: EagerOp) -> bool:
-    """Do gradients, through an op; of functions it is not known."""
+    """Return whether gradients pass through an op; for a function that is unknown."""
     return op.type not in EAGER_GRADIENT_STOPS and op.instance < 0

@@ -23,7 +23,7 @@ READ_VARIABLE = "ReadVariableOp"  # of the whole variable: rows of a table that 
 
 @dataclass(frozen=True)
 class UpdateNorms:
-    """All gradients as one vector, all updates as one, and all weights: their norms at each look that has all three."""
+    """The norms of all gradients, all updates and all weights, each as one vector, in each complete sample."""
 
     steps: Array
     gradient: Array
@@ -32,7 +32,7 @@ class UpdateNorms:
 
     @property
     def update_ratio(self) -> Array:
-        """‖what a step added‖ / ‖the weights before it‖."""
+        """Return ‖update‖ / ‖weights before it‖ for each step."""
         ratio: Array = self.update / np.maximum(self.weight, np.finfo(np.float32).tiny)
         return ratio
 
@@ -42,7 +42,7 @@ class UpdateNorms:
 
 
 def update_norms(layer_statistics: LayerStatistics) -> UpdateNorms | None:
-    """None where gradients or updates were not seen."""
+    """Return the norms; None if gradients or updates were not sampled."""
     gradients, updates = layer_statistics.gradients, layer_statistics.updates
     if not gradients or not updates:
         return None
@@ -56,7 +56,7 @@ def update_norms(layer_statistics: LayerStatistics) -> UpdateNorms | None:
 
 
 def _total_norm(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
-    """The norm of all parts as one vector, at these steps; NaN where one was not compared with what it was."""
+    """Return the norm of all parts as one vector at these steps; NaN if a part has no earlier value."""
     squares = np.zeros(len(steps))
     for rows in (one.rows[np.searchsorted(one.steps, steps)] for one in parts):
         known = (rows["flags"] & MeasureFlag.COMPARED != 0) | (column == "norm")
@@ -65,7 +65,7 @@ def _total_norm(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
 
 
 def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
-    """The single numbers that gradients start from, with their values from step to step."""
+    """Return the scalars that gradients start from, with their values by step."""
     spots = [spot for spot in training_graph.forward_ops(LOSS_ENDS) if training_graph.begins_gradients(spot)]
     seen = training_graph.output_rows(spots)
     found = {spot: seen[spot] if spot in seen else returned_rows(training_graph, spot) for spot in spots}
@@ -93,7 +93,7 @@ def last_learning_rate(training_graph: TrainingGraph) -> float | None:
 
 
 def optimizer_line(training_graph: TrainingGraph) -> Frame | None:
-    """The line that made a Keras optimizer."""
+    """Return the line that made a Keras optimizer."""
     handles = [
         *training_graph.variables.find_by_name("learning_rate"),
         *training_graph.variables.find_by_name("iteration"),
@@ -103,7 +103,7 @@ def optimizer_line(training_graph: TrainingGraph) -> Frame | None:
 
 
 def update_line(training_graph: TrainingGraph) -> Frame | None:
-    """The line that made a Keras optimizer; of updates by hand, the first that a function makes."""
+    """Return the line that made a Keras optimizer; for hand-written updates, the first update of a function."""
     made = optimizer_line(training_graph)
     if made is not None:
         return made

@@ -12,7 +12,7 @@ from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, tensor_id_
 
 
 def returned_rows(training_graph: TrainingGraph, op_node: OpNode) -> Array:
-    """The rows of an op's first output, as the function that Python calls returned it; none where it does not."""
+    """Return the rows of an op's first output if the function returns it to Python; else none."""
     process, root = (
         training_graph.process,
         training_graph.process.catalogue.instances.get(training_graph.root_id(op_node)),

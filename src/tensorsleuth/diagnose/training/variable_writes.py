@@ -18,7 +18,7 @@ INITIALISER = "initialize_variables"  # TensorFlow's function for variables that
 
 
 class WrittenVariables:
-    """By the uids of their handles."""
+    """The written variables, by the uids of their handles."""
 
     def __init__(self, training_graph: TrainingGraph) -> None:
         self._training = training_graph
@@ -51,7 +51,7 @@ class WrittenVariables:
 
     @cached_property
     def by_eager_calls(self) -> dict[int, list[int]]:
-        """The eager calls that wrote each, the first value of it among them."""
+        """Return the eager calls that wrote each, the initial value included."""
         calls = self._training.process.calls
         ops = [op.id for op in self._catalogue.eager.values() if writes_variables(op.type)]
         rows = calls[(calls["kind"] == CallKind.OP) & np.isin(calls["op"], ops)]
@@ -67,16 +67,16 @@ class WrittenVariables:
         return len(self.by_eager_calls.get(handle, [])) + (handle in self._initialised) == 1
 
     def stays_at_random(self, handle: int) -> bool:
-        """Return whether it is as it was made, and that at random."""
+        """Return whether it still has its random initial value."""
         return self.is_never_rewritten(handle) and self.starts_at_random(handle)
 
     def starts_at_random(self, handle: int) -> bool:
-        """Were its first values drawn: those that were learned before are loaded, and may be meant to stay."""
+        """Return whether its initial value is random: pretrained values are loaded, and may be frozen on purpose."""
         before = (one.type for spot in self._first_writes(handle) for one in self._training.neighbours.ancestors(spot))
         return any("Random" in kind or "TruncatedNormal" in kind for kind in before)
 
     def _first_writes(self, handle: int) -> list[OpNode]:
-        """The op that gave it its first value."""
+        """Return the op that wrote its initial value."""
         calls = self.by_eager_calls.get(handle, [])
         if calls:
             return [OpNode("AssignVariableOp", call=calls[0])]
@@ -90,7 +90,7 @@ class WrittenVariables:
         return found
 
     def update_line(self, op_node: OpNode) -> Frame | None:
-        """The user's line of an op that writes."""
+        """Return the user's line of an op that writes."""
         site = self._training.neighbours.site(op_node)
         return site.frame if site is not None else None
 

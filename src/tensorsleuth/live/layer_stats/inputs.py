@@ -58,7 +58,7 @@ class FunctionInputStats:
 
 
 def dataset_inputs(function_instance: FunctionInstance, book: LayerSeriesRegistry, trains: bool) -> SelectedTensors:
-    """Return the elements that a function takes from a dataset by itself, as in Keras, validation included."""
+    """Yield the elements that a function takes from a dataset by itself, as in Keras, validation included."""
     for number, node in enumerate(function_instance.definition.proto.node_def):
         outputs = list(function_instance.definition.output_names(number)) if node.op in INPUT_OPS else []
         names = _batch_names(function_instance.graph, len(outputs)) if outputs else []

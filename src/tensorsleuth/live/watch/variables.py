@@ -25,7 +25,7 @@ class DueSeries(Protocol):
     @property
     def series(self) -> Series: ...
     def is_due(self, step: int) -> bool:
-        """Return whether it is looked at in that step."""
+        """Return whether it is sampled in that step."""
 
 
 @dataclass

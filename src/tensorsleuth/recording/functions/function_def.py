@@ -86,7 +86,7 @@ def read_definition(proto: Any) -> Definition:
 
 
 def node_outputs(node: Any) -> Iterator[OutputArgument]:
-    """Return the outputs of a node."""
+    """Yield the outputs of a node."""
     signature = tf.op_definition(node.op) or _function_signature(node.op)
     for argument in signature.output_arg if signature else ():
         yield OutputArgument(argument.name, _dtypes(node, argument))

@@ -142,7 +142,7 @@ class ExportCopier(ReplayCopier):
         self._look_at(copy, arrived, probe_context)
 
     def _inner_exports(self, copy: Any, called: set[int]) -> Iterator[tuple[str, ExportedTensor]]:
-        """Return the outputs that a copy gets from the functions that it calls."""
+        """Yield the outputs that a copy gets from the functions that it calls."""
         for number in called:
             node = copy.node_def[number]
             exports = self._exports.get(node.attr["f"].func.name, [])

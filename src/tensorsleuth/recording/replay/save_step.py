@@ -76,7 +76,7 @@ class StepSaver:
         )  # last: it is complete
 
     def _kept(self, name: str) -> Iterator[tuple[NodePath, int, list[list[Any]]]]:
-        """Return the inputs of the call: for each op, the values of each of its outputs."""
+        """Yield the inputs of the call: for each op, the values of each of its outputs."""
         for way, slot, dtypes in self._library.kept_inputs(name):
             if VARIANT in dtypes and self._keeper.count(slot + dtypes.index(VARIANT)):
                 raise _CannotSave("it took something that is not a tensor (an Optional, with steps_per_execution)")

@@ -143,7 +143,7 @@ def _passed_variables(parent: InstanceContext, node: Any) -> dict[int, CapturedV
 
 
 def _returned_gradients(parent: InstanceContext, node: Any, inner: Definition) -> dict[NamedOutput, str]:
-    """Yield the outputs of a function that its caller knows as gradients."""
+    """Return the outputs of a function that its caller knows as gradients."""
     if node.op not in ops.CALLS:
         return {}
     found: dict[NamedOutput, str] = {}
@@ -159,7 +159,7 @@ def _returned_gradients(parent: InstanceContext, node: Any, inner: Definition) -
 
 
 def _backward_outputs(definition: Definition) -> set[str]:
-    """Yield the outputs of the backward pass, for a function whose tape was not seen."""
+    """Return the outputs of the backward pass, for a function whose tape was not seen."""
     nodes = definition.proto.node_def
     backward = {node.name for node in nodes if GRADIENT_SCOPE.search(node.name)}
     outside = (text for node in nodes if node.name not in backward for text in node.input if not text.startswith("^"))

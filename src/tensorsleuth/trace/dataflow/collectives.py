@@ -11,7 +11,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
 def bad_receivers(call_graph: CallGraph, sent: ObservedTensor) -> Iterator[ObservedTensor]:
-    """Return the bad tensors that other devices got from the all-reduce that a tensor came from."""
+    """Yield the bad tensors that other devices got from the all-reduce that a tensor came from."""
     tensor = sent.tensor
     if tensor.node is None or tensor.function is None or tensor.type not in COLLECTIVES:
         return

@@ -131,7 +131,7 @@ class ValueFlow:
     def _merge_sources(
         self, instance: Instance, function: Function, merge: Node, so_far: ValueSource
     ) -> Iterator[ValueSource]:
-        """Return the sources that meet in a loop or from two branches; follow a loop only once."""
+        """Yield the sources that meet in a loop or from two branches; follow a loop only once."""
         for node, output in merge.inputs:
             again = node >= 0 and function.nodes[node].type in NEXT_ITERATIONS
             if not (again and so_far.earlier):
@@ -140,7 +140,7 @@ class ValueFlow:
     def _loop_result(
         self, instance: Instance, function: Function, leaves: Node, so_far: ValueSource
     ) -> Iterator[ValueSource]:
-        """Return the result of a loop: from its last iteration, or its input if it had none."""
+        """Yield the result of a loop: from its last iteration, or its input if it had none."""
         node = leaves.inputs[0][0]
         while node >= 0 and function.nodes[node].type not in MERGES and function.nodes[node].inputs:
             node = function.nodes[node].inputs[0][0]

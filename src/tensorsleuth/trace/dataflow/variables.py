@@ -109,7 +109,7 @@ class VariableIndex:
             yield from self.writes(call, handle)
 
     def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[VariableWrite]:
-        """Return the writes of a call to one variable, or to any; `suspects` may have written a bad value."""
+        """Yield the writes of a call to one variable, or to any; `suspects` may have written a bad value."""
         op = self._call_graphs.calls.op(call)
         if op is None:
             return
@@ -136,7 +136,7 @@ class VariableIndex:
         return all(source.tensor in call_graph.healthy_tensors for slot in values for source in slot)
 
     def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[VariableWrite]:
-        """Return the writes of a function whose inside was not recorded."""
+        """Yield the writes of a function whose inside was not recorded."""
         for argument in self._unseen.written_by(op.type):
             target = uids[argument] if argument < len(uids) else NO_UID
             if handle in (None, target):

@@ -98,7 +98,7 @@ def _events(first: int, eager: int, events: int, begin: int, end: int) -> Array:
 
 
 def _calls(function: int, ops: int, begin: int, end: int) -> Array:
-    """Yield the calls of a step: the function, its step id, its end; then a chain of eager ops."""
+    """Return the calls of a step: the function, its step id, its end; then a chain of eager ops."""
     number = np.arange(begin, end)
     at, step = number % CALLS, number // CALLS
     eager = at >= 3

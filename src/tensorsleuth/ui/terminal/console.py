@@ -26,7 +26,7 @@ def note(line: str) -> None:
 
 
 def print_error(sentence: str) -> None:
-    """Return why a command did not do what was asked; folded between words where a person reads it."""
+    """Print why a command failed; wrap the lines on a terminal."""
     lines = sentence.splitlines() or [""]
     if sys.stderr.isatty():
         lines = [line for one in lines for line in _fold_line(one)]

@@ -26,6 +26,6 @@ def print_beside_bar(line: str) -> None:
 
 
 def show_stop_reason(diagnosis: Diagnosis | None, findings: Sequence[Finding]) -> None:
-    """Return why training was stopped: of a run, what was found in this fit."""
+    """Print why training was stopped: the findings of this fit."""
     if diagnosis is not None:
         show_on_stderr(verdict(replace(diagnosis, findings=tuple(findings))))

@@ -66,7 +66,7 @@ def _column_widths(width: int) -> dict[str, int]:
 
 
 def _numbers(text: Text, one: LayerOutputStats, form: dict[str, int]) -> None:
-    """Return the numbers of the form, in their columns."""
+    """Append the numbers of a layer, in their columns."""
     shape, digits = "×".join(map(str, one.shape)) or UNKNOWN, 3 if form is WIDE_COLUMNS else 2
     text.append(f"{cut_start(shape, form['shape'] - 1):<{form['shape']}}" if "shape" in form else "", "not bold")
     for name in ("mean", "std", "norm"):

@@ -100,7 +100,7 @@ class Advisor:
         yield self._advice("precision", text, self.fit.peak_with_sizes(np.where(halved, self._sizes / 2, self._sizes)))
 
     def _recompute(self) -> Iterator[Advice]:
-        """Return the saving of recomputation in the backward pass: each layer keeps its last activation."""
+        """Yield the saving of recomputation in the backward pass: each layer keeps its last activation."""
         inner: dict[str, list[int]] = {}
         for life in np.flatnonzero(self._alive & (self._kinds == ACTIVATIONS)).tolist():
             label = self._label(life)

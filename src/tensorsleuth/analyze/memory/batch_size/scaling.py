@@ -85,7 +85,7 @@ class TensorScaling:
         return self._producers.key_of_output(op, tensor) if op is not None else None
 
     def _walk(self, wanted: TensorKey) -> Dims | None:
-        """Yield inputs before outputs; a loop does not wait for its own results."""
+        """Return its dimensions, computed inputs first; a loop does not wait for its own results."""
         waiting, begun = [wanted], set[TensorKey]()
         while waiting:
             key = waiting[-1]

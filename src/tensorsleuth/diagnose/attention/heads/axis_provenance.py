@@ -1,4 +1,4 @@
-"""The path of a tensor's axes through reshapes and transposes: each axis consists of grains of the first ones."""
+"""The path of a tensor's axes through reshapes and transposes: each axis consists of parts of the initial axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Axis = tuple[AxisPart, ...]  # the slowest first
 
 
 def initial_axes(shape: Sequence[int]) -> list[Axis]:
-    """Every axis is itself."""
+    """Return the axes of a tensor before any reshape: each consists of itself."""
     return [(AxisPart(frozenset([at]), size),) if size > 1 else () for at, size in enumerate(shape)]
 
 
@@ -28,7 +28,7 @@ def transpose_axes(axes: Sequence[Axis], order: Sequence[int]) -> list[Axis] | N
 
 
 def reshape_axes(axes: Sequence[Axis], shape: Sequence[int]) -> list[Axis] | None:
-    """The order of the elements stays: grains are dealt out anew, and split where a size asks for it."""
+    """Distribute the parts over the axes of the new shape, in order; split a part if a size requires it."""
     left = [grain for axis in axes for grain in axis]
     if math.prod(grain.size for grain in left) != math.prod(shape):
         return None
@@ -42,7 +42,7 @@ def reshape_axes(axes: Sequence[Axis], shape: Sequence[int]) -> list[Axis] | Non
 
 
 def _take_parts(left: list[AxisPart], size: int) -> Axis | None:
-    """Takes as many grains from the front as a size needs; None, and nothing is taken, where they do not add up."""
+    """Take as many parts from the front as a size needs; None, and nothing is taken, if they do not add up."""
     taken: list[AxisPart] = []
     rest = list(left)
     while size > 1:
@@ -61,7 +61,7 @@ def _take_parts(left: list[AxisPart], size: int) -> Axis | None:
 
 
 def _tangled_axes(left: list[AxisPart], shape: Sequence[int]) -> list[Axis]:
-    """Sizes that do not divide each other: every axis has something of every grain."""
+    """Return the axes for sizes that do not divide each other: every axis has something of every part."""
     origins = frozenset(origin for grain in left for origin in grain.origins)
     return [(AxisPart(origins, size),) if size > 1 else () for size in shape]
 

@@ -223,12 +223,12 @@ def _size(axis: Axis) -> int:
 
 
 def _is_mixed(axis: Axis) -> bool:
-    """Are positions and features in one axis, within a sample."""
+    """Return whether one axis mixes positions and features of a sample."""
     return has_origin(axis, TIME) and has_origin(axis, FEATURES) and not has_origin(axis, BATCH)
 
 
 def _is_torn(inner: Axis, heads: tuple[int, int], time: tuple[int, int]) -> bool:
-    """Does a projection sum over some positions of some heads, which is neither all heads nor all of a head."""
+    """Return whether a projection sums over some positions of some heads: neither all heads nor all of one head."""
     all_heads = size_of_origin(inner, heads[0]) == heads[1]
     a_head = size_of_origin(inner, time[0]) == time[1] and not has_origin(inner, heads[0])
     return has_origin(inner, time[0]) and not all_heads and not a_head

@@ -1,4 +1,4 @@
-"""Heads that are split off or put together by a reshape alone, without a transpose: positions and heads are mixed."""
+"""Heads that are split or merged by a reshape alone, without a transpose: positions and heads are mixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention scores that are not divided by the root of the depth: one key gets all, before any training."""
+"""Attention scores that are not divided by the root of the depth: one key gets all weight before any training."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def data_slot(node: Node) -> int:
 
 
 def split_axes(axes: list[Axis], axis: int, parts: int, features: int) -> list[Axis] | None:
-    """`tf.split(qkv, 3, -1)`: every part has fewer features; None where it is not whole features that are split."""
+    """Return the axes of a part in `tf.split(qkv, 3, -1)`, with fewer features; None if it splits another axis."""
     at = axis % len(axes)
     whole = axes[at][0] if len(axes[at]) == 1 else None
     if whole is None or whole.origins != {features} or whole.size % parts:
@@ -23,7 +23,7 @@ def split_axes(axes: list[Axis], axis: int, parts: int, features: int) -> list[A
 
 
 def slice_axes(node: Node, axes: list[Axis]) -> list[Axis] | None:
-    """`qkv[0]`, `x[:, 0]`: axes that are taken away; None where a part of one is taken."""
+    """Return the axes left by `qkv[0]` or `x[:, 0]`; None if the slice takes a part of an axis."""
     masks = [int(node.attrs.get(name) or 0) for name in ("begin_mask", "end_mask", "shrink_axis_mask")]
     if node.type != "StridedSlice" or node.attrs.get("ellipsis_mask") or node.attrs.get("new_axis_mask"):
         return None

@@ -1,4 +1,4 @@
-"""Attention scores that are multiplied where they should be divided: one key gets all, before any training."""
+"""Attention scores that are multiplied instead of divided: one key gets all weight before any training."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _first_step_scores(
 
 
 def _is_saturated(first_step_scores: _FirstStepScores, total: float, depth: int) -> bool:
-    """Is nearly all weight on one key, and would it not be with 1 / √depth."""
+    """Return whether nearly all weight is on one key, and would not be with a scale of 1 / √depth."""
     if first_step_scores.spread is None:
         return first_step_scores.entropy <= MOST_ENTROPY_ALONE
     usual = first_step_scores.spread / (abs(total) * math.sqrt(depth))

@@ -1,4 +1,4 @@
-"""By how much attention scores are multiplied on their way from the projections to the softmax."""
+"""The factor by which attention scores are multiplied between the projections and the softmax."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ScoreScale:
         return math.prod(summed) if summed and len(shape) == len(taken[0]) else None
 
     def scalings(self) -> list[ScalingOp] | None:
-        """All of them; None where something else multiplies, as a norm or a temperature that is learned."""
+        """Return all scalings; None if something else multiplies, such as a norm or a learned temperature."""
         nodes, scores = self._function.nodes, self._attention.scores.node_index
         after = self._path(nodes[self._attention.softmax.node_index].inputs[0][0], lambda node: node == scores)
         sides = [self._path(source, self._is_projection) for source, _ in nodes[scores].inputs]
@@ -71,7 +71,7 @@ class ScoreScale:
         return spot.type in LAYER_PRODUCTS and self._training.takes_weights(spot)
 
     def _path(self, node: int, is_end: Callable[[int], bool], depth: int = 0) -> list[tuple[int, int]] | None:
-        """The nodes from here back to the end, and which input of each the way goes on with."""
+        """Return the nodes from here back to the end, each with the input that the path takes."""
         if node < 0 or depth > MAX_HOPS:
             return None
         if is_end(node):

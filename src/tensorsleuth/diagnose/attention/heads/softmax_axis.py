@@ -1,4 +1,4 @@
-"""A softmax of attention scores over another axis than that of the keys: the weights of a query do not sum to one."""
+"""A softmax of attention scores over an axis other than the keys: the weights of a query do not sum to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mask of attention that is turned round, leaves padding open, covers tokens, or lies along the wrong axis."""
+"""An attention mask that is inverted, leaves padding visible, hides tokens, or lies along the wrong axis."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _wrong_axis(
 
 
 def _wraparound(way: MaskPath, found: RepeatedViolation, wraps: OpNode, does: str) -> RuleFinding:
-    """It looks as if the mask were turned round, or covered nothing; it was right before."""
+    """Return the finding of a mask that was right until unsigned numbers wrapped around."""
     assert wraps.graph_node is not None
     dtype = dtype_of(wraps.graph_node.dtypes[0])
     said = f"{2 ** (8 * dtype.itemsize) - 1:,}: {dtype.name} is unsigned and wraps around"

@@ -1,4 +1,4 @@
-"""Masks of floats that are given: their values are not kept, but how many are 0 is counted."""
+"""Float masks among the inputs: the trace holds no values of them, but it counts their zeros."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ COUNTED_FLAGS = EventFlag.COUNTED | EventFlag.RANGED
 
 @dataclass(frozen=True)
 class FloatMask:
-    """A tensor of zeros and ones that comes in."""
+    """An input tensor of zeros and ones."""
 
     name: str
     tensor: int
 
 
 def float_masks(model_inputs: ModelInputs, softmax: OpNode, ids: TokenSequences) -> dict[str, tuple[FloatMask, OpNode]]:
-    """Yield the masks of a softmax with as many zeros, or ones, as the ids have padding, at every sample."""
+    """Return the masks of a softmax with as many zeros, or ones, as the ids have padding, at every sample."""
     found: dict[str, tuple[FloatMask, OpNode]] = {}
     for number, spot in model_inputs.mask_tensors(softmax):
         tensor = model_inputs.training.process.tensor(number)
@@ -50,7 +50,7 @@ def _is_float_input(tensor_info: TensorInfo, number: int) -> bool:
 
 
 def _matches_padding(model_inputs: ModelInputs, tensor_info: TensorInfo, number: int, ids: TokenSequences) -> bool:
-    """Batches of which not all rows were kept cannot be counted."""
+    """Return whether the counts match the padding; a batch with unrecorded rows is skipped."""
     whole = {step: one for step, one in ids.ids_by_step.items() if _all_kept(ids, step, len(one))}
     rows = dict(counts_by_step(model_inputs, tensor_info, number))
     told = [_has_as_many(row, whole[step] == ids.padding_id) for step, row in rows.items() if step in whole]
@@ -70,7 +70,7 @@ def _has_as_many(row: Any, padding: Any) -> bool:
 
 
 def counts_by_step(model_inputs: ModelInputs, tensor_info: TensorInfo, number: int) -> Iterator[tuple[int, Any]]:
-    """Return the counts by step: for a part of a batch in its own row, for an argument where it was made."""
+    """Yield the counts by step: for a part of a batch in its own row, for an argument where it was made."""
     process, moments = model_inputs.training.process, model_inputs.training.call_graphs
     if tensor_info.node is not None:
         rows = process.events[process.events["tensor"] == number]

@@ -1,4 +1,4 @@
-"""Attention scores that are multiplied by a mask before the softmax: what should be hidden is seen."""
+"""Attention scores that are multiplied by a mask before the softmax: masked keys still get weight."""
 
 from __future__ import annotations
 

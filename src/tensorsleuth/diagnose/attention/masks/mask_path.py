@@ -1,4 +1,4 @@
-"""The ops that make a mask of what is given and lay it on attention scores, and the line to change."""
+"""The ops from an input mask to the attention scores, and the line to change."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 
 
 class MaskPath:
-    """From one thing that is given to one softmax."""
+    """The path from one input to one softmax."""
 
     def __init__(self, model_inputs: ModelInputs, softmax: OpNode, series: WatchedSeries | FloatMask) -> None:
         self._inputs, self._softmax = model_inputs, softmax
         self.ops = _path(model_inputs, softmax, series)
 
     def making_line(self) -> Frame | None:
-        """The line that makes the mask: that compares, else the first that is the user's own."""
+        """Return the line that makes the mask: the one that compares, else the first that is the user's own."""
         compares = [one for one in self.ops if one.type in COMPARISONS_AND_NOT]
         return next((frame for one in [*compares, *self.ops] if (frame := self.user_line(one)) is not None), None)
 
     def widening_op(self) -> OpNode | None:
-        """The last op that gives the mask an axis more: in another line than the softmax, where there is one."""
+        """Return the last op that adds an axis to the mask, preferably on another line than the softmax."""
         wider = [one for one in reversed(self.ops) if _adds_an_axis(one)]
         attends = self.user_line(self._softmax)
         apart = (one for one in wider if self.user_line(one) not in (None, attends))
@@ -57,7 +57,7 @@ class MaskPath:
 
 
 def _path(model_inputs: ModelInputs, softmax: OpNode, series: WatchedSeries | FloatMask) -> list[OpNode]:
-    """The shortest way, what is given first; views, which nothing is computed by, are on it too."""
+    """Return the shortest path, beginning at the input; it includes views."""
     came: dict[OpNode, OpNode | None] = {softmax: None}
     level = [softmax]
     for _ in range(MAX_HOPS_TO_INPUT):
@@ -96,7 +96,7 @@ def _with_views(first: OpNode, came: dict[OpNode, OpNode | None]) -> Iterator[Op
 
 
 def _views(op_node: OpNode, before: OpNode | None) -> list[OpNode]:
-    """Yield the reshapes and new axes between an op and the one before it."""
+    """Return the reshapes and new axes between an op and the one before it."""
     function = op_node.function
     assert function is not None
     for source, _ in function.nodes[op_node.node_index].inputs:

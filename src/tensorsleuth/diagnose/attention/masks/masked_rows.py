@@ -1,4 +1,4 @@
-"""Queries whose mask covers every key: with a large negative number they attend to all keys alike, the hidden too."""
+"""Queries whose mask hides every key: with a large negative number they attend to all keys equally, hidden ones too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULE = Rule(id="masked-rows", severity=Severity.WRONG, find=find)
 
 
 def _masked(one: AttentionSeries) -> Array:
-    """The queries that attend to all keys alike at every look, in every head and sample, and are no padding."""
+    """Return the queries, other than padding, that attend equally to all keys in every sample, head and step."""
     looks = [one.weights(look) for look in sample_indexes(one) if one.scale(look) == (1, 1)]
     kept = [weights for weights in looks if weights is not None and weights.shape[-1] == weights.shape[-2]]
     if len(kept) < FEWEST_SAMPLES or any(one.shape[1:] != kept[0].shape[1:] for one in kept):

@@ -1,4 +1,4 @@
-"""Masks of attention that scores are multiplied by before the softmax: what is hidden gets score 0, not −∞."""
+"""Masks that attention scores are multiplied by before the softmax: masked keys get score 0, not −∞."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MultipliedMasks:
 
 
 def _find_multiplied(one: AttentionOps) -> MultipliedMask | None:
-    """None where anything may hide keys after it: what is added or picked later, or weights that are picked."""
+    """Return the multiplied mask; None if a later op may hide keys as well."""
     function = one.softmax.function
     assert function is not None
     node = (
@@ -60,7 +60,7 @@ def _find_multiplied(one: AttentionOps) -> MultipliedMask | None:
 
 
 def _multiplied_mask(one: AttentionOps, function: Function, node: int, mask: int) -> MultipliedMask | None:
-    """None where the mask is dropout, or is made of what the model computes."""
+    """Return the mask of a product; None if it is dropout, or computed by the model."""
     sources, types = _all_sources(function, mask)
     if any("Random" in each or each in SCORE_OPS for each in types):
         return None
@@ -69,7 +69,7 @@ def _multiplied_mask(one: AttentionOps, function: Function, node: int, mask: int
 
 
 def _compares_places(function: Function, node: int) -> bool:
-    """`places[:, None] >= places`: numbers of positions on both sides, and nothing of a batch."""
+    """Return whether it compares positions with positions, as `places[:, None] >= places`, and no data."""
     if node < 0 or function.nodes[node].type not in COMPARISONS_AND_NOT:
         return False
     sides = [_all_sources(function, source) for source, _ in function.nodes[node].inputs]
@@ -77,7 +77,7 @@ def _compares_places(function: Function, node: int) -> bool:
 
 
 def _is_picked(function: Function, softmax: int) -> bool:
-    """Are weights picked after the softmax, which hides keys as well."""
+    """Return whether weights are selected after the softmax, which hides keys as well."""
     takers = (node for node in function.nodes if node.forward is None and node.type in SELECTS)
     return any(source == softmax for node in takers for source, _ in node.inputs)
 
@@ -113,7 +113,7 @@ def _comes_from_scores(function: Function, node: int, scores: int) -> bool:
 
 
 def _all_sources(function: Function, node: int) -> tuple[set[int], set[str]]:
-    """All that it is made of, and the types of these ops; sizes are made of nothing."""
+    """Return all ancestors and their op types; sizes have none."""
     level, seen = {node}, {node}
     while level:
         made = [function.nodes[one] for one in level if one >= 0]

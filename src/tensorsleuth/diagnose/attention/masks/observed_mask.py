@@ -47,7 +47,7 @@ class ObservedMask:
         return [replace(one, positions=tuple((samples[at], *rest) for at, *rest in one.positions)) for one in found]
 
     def laid_over_queries(self, step: int) -> list[Violation] | None:
-        """Is query i masked by what belongs to sample i: a mask [batch, keys] laid over [queries, keys]."""
+        """Report that query i gets the mask of sample i: a mask [batch, keys] broadcast over [queries, keys]."""
         weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[2]:
             return None
@@ -60,7 +60,7 @@ class ObservedMask:
         return [self._over_queries_violation(padding.shape)]
 
     def laid_over_heads(self, step: int) -> list[Violation] | None:
-        """Is head i masked by what belongs to sample i: a mask [batch, 1, keys] laid over [heads, queries, keys]."""
+        """Report that head i gets the mask of sample i: [batch, 1, keys] broadcast over [heads, queries, keys]."""
         weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[1]:
             return None
@@ -72,7 +72,7 @@ class ObservedMask:
         return [self._over_heads_violation(padding.shape)] if (none[:, rows] == padding[rows]).all() else []
 
     def masks_queries(self, step: int, shape: tuple[int, ...] | None) -> list[Violation] | None:
-        """Are queries that are padding masked, instead of keys: a mask [batch, queries, 1]."""
+        """Report that padding is masked as queries instead of as keys: a mask [batch, queries, 1]."""
         weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(ids) < len(weights) or weights.shape[2] != ids.shape[1]:
             return None
@@ -96,7 +96,8 @@ class ObservedMask:
         )
 
     def weight_on_padding(self) -> float | None:
-        """The mean weight that tokens give to padding, over all looks that show it: some learn to look away."""
+        """Return the mean weight of tokens on padding over all samples that have some: some heads learn to ignore
+        it."""
         shares = []
         for step in (int(step) for step in self.attention.steps):
             weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
@@ -134,7 +135,7 @@ class ObservedMask:
         return self._by_samples(kept, step) if whole else None
 
     def _by_samples(self, attention_sample: AttentionSample, step: int) -> Array | None:
-        """The weights [samples, heads, queries, keys], also where heads lie in the batch, as in Hugging Face's BART."""
+        """Return the weights as [samples, heads, queries, keys], also if heads are part of the batch, as in BART."""
         looks = np.flatnonzero(self.ids.series.steps == step)
         samples = self.ids.series.shape(int(looks[0]))[0] if len(looks) else 0
         if samples == attention_sample.batch:
@@ -145,7 +146,7 @@ class ObservedMask:
 
 
 def _keys_read(weights: Array, padding: Array) -> Array:
-    """[samples, keys]: which keys queries that are tokens read; of padding, more than what rounding leaves.
+    """Return which keys the token queries read, [samples, keys]; on padding, only weights above rounding error count.
 
     A query that may look nowhere, as padding in Keras, has the same weight for all keys, and does not count.
     """
@@ -158,7 +159,7 @@ def _keys_read(weights: Array, padding: Array) -> Array:
 
 
 def _token_queries(weights: Array, padding: Array) -> Array:
-    """[samples, queries]: those that are tokens; all of them where queries are of another text."""
+    """Return which queries are tokens, [samples, queries]; all of them if the queries are another text."""
     of_keys = weights.shape[2] == padding.shape[1]
     return ~padding if of_keys else np.ones((len(weights), weights.shape[2]), bool)
 

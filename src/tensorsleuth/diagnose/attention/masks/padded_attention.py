@@ -45,7 +45,7 @@ class AttentionOverPadding:
 
     @cached_property
     def observed_mask(self) -> ObservedMask:
-        """By its weights."""
+        """Return the mask that its weights show."""
         if not self.masks:
             return ObservedMask(self.attention, self.ids, UNNAMED_MASK)
         series, _ = self.mask_source
@@ -54,13 +54,13 @@ class AttentionOverPadding:
 
     @cached_property
     def hides_padding(self) -> bool:
-        """Does its mask cover padding, wherever that could be seen."""
+        """Return whether its mask hides the padding of every sample that shows it."""
         judged = [found for step in self.steps if (found := self.observed_mask.judge(step)) is not None]
         return bool(self.masks and judged) and not any(judged)
 
 
 class PaddedAttention:
-    """All of a process."""
+    """All attention of a process over ids with padding."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._layer_statistics = process.cached(LayerStatistics)
@@ -98,7 +98,7 @@ class PaddedAttention:
 
 
 def _is_as_long(one: TokenSequences, attention_series: AttentionSeries) -> bool:
-    """As many ids as keys at each look: batches may be padded to widths of their own."""
+    """Return whether there are as many ids as keys in each sample: batches may be padded to different widths."""
     looks = (
         (one.ids_by_step.get(int(attention_series.steps[look])), attention_series.kept(look))
         for look in sample_indexes(attention_series)

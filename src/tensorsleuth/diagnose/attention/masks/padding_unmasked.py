@@ -1,4 +1,4 @@
-"""Attention to padding with no mask at all: worth a note, and wrong where other attention of the model masks it."""
+"""Attention to padding without a mask: a note, or an error if other attention of the model masks it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _found(process: ProcessTrace) -> Iterator[RuleFinding]:
 
 
 def _masks(other: AttentionOverPadding, attention_over_padding: AttentionOverPadding) -> bool:
-    """Does another attention mask the same padding."""
+    """Return whether another attention masks the same padding."""
     return other.ids.series.name == attention_over_padding.ids.series.name and other.hides_padding
 
 

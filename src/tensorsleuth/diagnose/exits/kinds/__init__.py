@@ -1,6 +1,8 @@
-"""The ways in which a program ends badly, one a file. A new file with `match(end) -> Told | None` is found by itself.
+"""The ways in which a program ends badly, one a file.
 
-As among the causes, the surest is told.
+A new file with `match(process_exit) -> ExitExplanation | None` is found by itself.
+
+As among the causes, the explanation with the highest confidence is reported.
 """
 
 from __future__ import annotations

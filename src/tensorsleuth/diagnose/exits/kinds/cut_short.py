@@ -1,4 +1,4 @@
-"""A program that recorded itself, and was gone without a word."""
+"""A program that recorded itself and ended without a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception of Python's that nobody caught. Those of TensorFlow's ops are told by `failure`."""
+"""A Python exception that nobody caught. `failure` explains those of TensorFlow's ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing happened any more, until somebody ended the program; or it still runs so."""
+"""A program in which nothing happened until somebody ended it, or that still hangs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _was_stopped(process_exit: ProcessExit) -> bool:
 
 
 def _was_noted(process_exit: ProcessExit) -> bool:
-    """Did `sleuth run` see it hang; and nothing happened after."""
+    """Return whether `sleuth run` noted a hang and nothing happened after it."""
     time = process_exit.hang_notes.get("time")
     return (
         isinstance(time, float)
@@ -61,13 +61,13 @@ def _clock(process_exit: ProcessExit, time: float) -> float:
 
 
 def _was_quiet_long(process_exit: ProcessExit) -> bool:
-    """Nobody wrote it down; but somebody at a keyboard lost patience."""
+    """Return whether nothing had happened for long before somebody pressed Ctrl-C."""
     by_hand = process_exit.signal in ("SIGINT", "SIGQUIT") or (process_exit.signal is None and not process_exit.alive)
     return by_hand and process_exit.quiet_seconds is not None and process_exit.quiet_seconds >= MIN_QUIET_SECONDS
 
 
 def _frame(process_exit: ProcessExit) -> Frame | None:
-    """The program's own line: of Python that TensorFlow called, where there is some, else of the main thread."""
+    """Return the program's own line: of Python code that TensorFlow called, else of the main thread."""
     stacks = sorted(process_exit.stacks, key=lambda stack: not stack.called_by_tensorflow)
     found = next((stack.frame for stack in stacks if stack.frame is not None), None)
     if found is None and process_exit.uncaught is not None and process_exit.uncaught.site is not None:

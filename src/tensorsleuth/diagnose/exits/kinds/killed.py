@@ -1,4 +1,4 @@
-"""Somebody killed the program, and it was not the OOM killer."""
+"""A program that was killed, but not by the OOM killer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native code did what the processor does not let it do."""
+"""Native code that the processor stopped: invalid memory, a bus error, an illegal instruction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.exits.wording import describe_activity, describe_runn
 
 @dataclass(frozen=True)
 class Fault:
-    """A signal of the processor's."""
+    """A signal that the processor raises."""
 
     cause: str
     words: str

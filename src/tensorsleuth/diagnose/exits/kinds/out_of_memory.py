@@ -37,7 +37,7 @@ def _count(process_exit: ProcessExit, name: str) -> int:
 
 
 def _is_nearly_full(process_exit: ProcessExit) -> bool:
-    """Did it have nearly all there is."""
+    """Return whether it used nearly all memory."""
     memory = process_exit.memory
     had = max(memory.used or 0, memory.peak or 0)
     most = min((bound for bound in (memory.limit, memory.machine) if bound), default=0)

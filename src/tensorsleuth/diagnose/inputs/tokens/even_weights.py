@@ -1,4 +1,4 @@
-"""Weights of losses that are the same at every position: whatever they were made for, they leave nothing out."""
+"""Loss weights that are equal at every position: they leave nothing out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MASK_NAME, FACTOR_NAME, NO_NAME = "a mask", "a factor", ""
 
 
 def even_weights(model_inputs: ModelInputs, loss: OpNode, ids: TokenSequences) -> dict[OpNode, str]:
-    """The products of losses with what is the same everywhere, by its name; a single number has none."""
+    """Return the products of losses with even weights, by the name of the weights; a constant factor has none."""
     found: dict[OpNode, str] = {}
     for losses, product in loss_products(model_inputs.training.neighbours, loss):
         factors = model_inputs.other_inputs(product, losses)
@@ -36,7 +36,7 @@ def even_weights(model_inputs: ModelInputs, loss: OpNode, ids: TokenSequences) -
 
 
 def describe_weights(names: Iterable[str]) -> str:
-    """`weighed by sample_weight, which is nowhere 0`; nothing where only numbers weigh."""
+    """Return `weighed by sample_weight, which is nowhere 0`; empty if only numbers are factors."""
     named = [name for name in dict.fromkeys(names) if name != NO_NAME]
     be = "is" if len(named) == 1 else "are"
     return f"weighed by {' and '.join(named)}, which {be} nowhere 0" if named else ""
@@ -73,7 +73,7 @@ def _weights_name(model_inputs: ModelInputs, number: int) -> str:
 
 
 def _input_name(model_inputs: ModelInputs, tensor_info: TensorInfo | None, number: int) -> str:
-    """Parts of a batch have names where they are integers: what comes last, after labels, are weights."""
+    """Return the input's name; the part of a batch after the labels is called weights."""
     if tensor_info is None or tensor_info.function is None or tensor_info.instance is None:
         return FACTOR_NAME
     if tensor_info.node is None:

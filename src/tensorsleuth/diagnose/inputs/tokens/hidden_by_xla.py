@@ -1,4 +1,4 @@
-"""Ops that XLA computes silently and TensorFlow's own kernels refuse: an index out of range takes the last row."""
+"""Errors that XLA hides: TensorFlow's own kernels refuse an index out of range, XLA takes the last row."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ RULE = Rule(
 
 
 def _is_reported_by_ids(process: ProcessTrace) -> bool:
-    """Ids that have no row are told with the batches that they came in."""
+    """Return whether the rule of ids without a row reports it, with the batches that had them."""
     return any(one.cause == "vocabulary" for one in token_ids.find(process))
 
 
 @dataclass(frozen=True)
 class _FailingLookup:
-    """An op that asks for what is not there."""
+    """A lookup of a row that does not exist."""
 
     op: str
     frame: Frame | None

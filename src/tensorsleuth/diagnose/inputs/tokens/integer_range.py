@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 def last_exact_integer(dtype: int) -> int | None:
-    """The largest number up to which a type has every whole one; None where it holds no numbers, or complex ones."""
+    """Return the largest number up to which a dtype holds every integer; None for dtypes that are not real numbers."""
     known = dtype_of(dtype)
     if known.kind is DTypeKind.FLOAT and known.name in SIGNIFICANT_BITS:
         return int(2 ** SIGNIFICANT_BITS[known.name])
@@ -38,7 +38,7 @@ def cast_integers(dtype: int, numbers: NDArray[Any]) -> Integers:
 
 
 def _rounded(integers: Integers, digits: int) -> Integers:
-    """To that many digits; of two that are as near, the even one."""
+    """Round to that many binary digits, ties to even."""
     apart = np.maximum(np.floor(np.log2(np.maximum(np.abs(integers), 1))).astype(np.int64) + 1 - digits, 0)
     step = np.int64(1) << apart
     return (np.round(integers / step) * step).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Ids that pass through a type that cannot name every row of the table that they are looked up in."""
+"""Ids in a dtype that cannot hold every row number of their table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTEGER_KINDS = (DTypeKind.INT, DTypeKind.UINT)
 
 @dataclass(frozen=True)
 class NarrowLookup:
-    """Ids, the table, and the first type on the way there that is too small for it."""
+    """Ids, the table, and the first dtype on the path that is too small for it."""
 
     gather: OpNode
     table: str
@@ -52,11 +52,11 @@ class NarrowIds:
         return list({(one.table, one.tensors[0]): one for one in found if one is not None}.values())
 
     def wraps_around(self, lookup: OpNode) -> bool:
-        """Do the ids of a lookup start over below 0: then they are in no row for that reason."""
+        """Return whether the ids of a lookup wrap around below 0, which is why they have no row."""
         return any(one.gather == lookup and one.type.kind in INTEGER_KINDS for one in self.all)
 
     def largest_id(self, one: NarrowLookup) -> float | None:
-        """That was seen of the ids, where they are floats: nearest to the table, where other columns are cut off."""
+        """Return the largest recorded id, from the tensor nearest to the lookup; None without a range."""
         events = self._process.events
         rows = events[np.isin(events["tensor"], np.array(one.tensors, np.uint32))]
         rows = rows[rows["flags"] & EventFlag.RANGED != 0]
@@ -90,7 +90,7 @@ class NarrowIds:
         return InputPart(whole) if whole is not None else self._inputs.input_behind(op_node, 1)
 
     def _tensors_back(self, op_node: OpNode) -> Iterator[int]:
-        """The tensors that ids are in on their way to a table, the last one first."""
+        """Yield the tensors that hold the ids on the path to a table, the last one first."""
         slot = 1
         for _ in range(MAX_HOPS_TO_INPUT):
             sources = self._sources(op_node, slot)

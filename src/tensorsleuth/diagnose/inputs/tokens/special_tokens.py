@@ -1,4 +1,4 @@
-"""The tokens that texts begin and end with, learned from ids alone: nobody says what is special."""
+"""The tokens that texts begin and end with, inferred from the ids alone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PADDED_ROWS = 32  # of which all begin, or end, alike: of these one can be sure,
 
 @dataclass(frozen=True)
 class SpecialTokenIds:
-    """Ids, where they are certain."""
+    """The ids of special tokens, if they are certain."""
 
     start: int | None = None
     end: int | None = None
 
     def by_name(self) -> dict[str, int]:
-        """As vocabularies have them."""
+        """Return them by the names that vocabularies use."""
         known = {"bos": self.start, "eos": self.end}
         return {name: number for name, number in known.items() if number is not None}
 
@@ -35,7 +35,7 @@ def special_tokens_of(one: TokenSequences) -> SpecialTokenIds:
 
 
 def _row(ids: Array, padding: int) -> tuple[Array, Array]:
-    """The first and the last token of each padded row."""
+    """Return the first and the last token of each padded row."""
     real = ids != padding
     padded = real.any(axis=1) & ~real.all(axis=1)
     ids, real = ids[padded], real[padded]

@@ -1,4 +1,4 @@
-"""Ids in a type that cannot name every row of their table: they are rounded, or start over, and become others."""
+"""Ids in a dtype that cannot hold every row number of their table: they are rounded or wrap around."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _of_batch(one: NarrowLookup, name: str, ids: Array) -> Violation | None:
 
 
 def _too_large(one: NarrowLookup, name: str, top: float | None) -> RepeatedViolation | None:
-    """Floats are not kept: how large they were is known."""
+    """Return the violation of float ids that are too large: the trace has their range, not their values."""
     wrong = top is not None and top > one.last_exact
     return (
         RepeatedViolation(_violation(one, name, f"{_limit_words(one)}, and ids up to {top:,.0f}"), 1, 1, 0)
@@ -97,7 +97,7 @@ def _violation(
 
 
 def _place(model_inputs: ModelInputs, one: NarrowLookup, name: str) -> tuple[Frame | None, str]:
-    """The line that casts them, where that is not the whole model's; else that which gives them."""
+    """Return the line that casts them, unless that is the whole model's; else the line that passes them in."""
     site = model_inputs.training.neighbours.site(one.cast_op) if one.cast_op is not None else None
     frame = site.frame if site is not None else None
     looked_up = f"which are looked up in {one.table} ({one.rows:,} rows)"

@@ -1,4 +1,4 @@
-"""Ids that are wrong for a model: without a row, rows of nothing but padding, special tokens twice or cut off."""
+"""Ids that are wrong for a model: out of the table, all padding, special tokens doubled or cut off."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RULE = Rule(
 
 
 def _out_of_vocabulary(model_inputs: ModelInputs, table_lookup: TableLookup) -> Iterator[RuleFinding]:
-    """Ids that have no row, at any look."""
+    """Yield ids without a row, in any sample."""
     name, kept = program_input_name(table_lookup.ids.series.name), table_lookup.ids.values()
     judged = {step: _vocabulary(name, ids, table_lookup.rows) for step, ids in kept.items()}
     broken = {step: found[0] for step, found in judged.items() if found}
@@ -76,7 +76,7 @@ def _vocabulary(name: str, ids: object, size: int) -> list[Violation]:
 
 
 def _rows(model_inputs: ModelInputs, one: TokenSequences, attends: bool) -> Iterator[RuleFinding]:
-    """Rows of nothing but padding, and special tokens that are there twice."""
+    """Yield rows of only padding, and doubled special tokens."""
     root = model_inputs.training.root_id(one.lookup.gather)
     losses = [spot for _, spot in model_inputs.labels if model_inputs.training.root_id(spot) == root]
     weighted = not losses or not all(model_inputs.is_unweighted_sum(spot) for spot in losses)
@@ -100,7 +100,7 @@ def _judge(one: TokenSequences, step: int, token_settings: TokenSettings) -> lis
 
 
 def _doubled(one: TokenSequences) -> int | None:
-    """The id that every row begins with twice, and has nowhere else: nobody said what is special."""
+    """Return the id that every row begins with twice and has nowhere else: an unannounced special token."""
     rows = np.concatenate([ids[:, :2] for ids in one.ids_by_step.values()])
     first = int(rows[0, 0])
     if len(rows) < START_ROWS or first == one.padding_id or not (rows == first).all():
@@ -109,7 +109,7 @@ def _doubled(one: TokenSequences) -> int | None:
 
 
 def _cut_off(one: TokenSequences) -> int | None:
-    """The id that every padded row begins with, and has nowhere else, and that nearly no row without padding has."""
+    """Return the first id of every padded row if it occurs nowhere else and nearly no row without padding has it."""
     firsts = np.concatenate([ids[:, 0] for ids in one.ids_by_step.values()])
     padded = np.concatenate([(ids == one.padding_id).any(axis=1) for ids in one.ids_by_step.values()])
     starts, full = firsts[padded], firsts[~padded]

@@ -1,4 +1,4 @@
-"""Labels that are wrong for the ids beside them: not moved in a causal model, or padding that counts in the loss."""
+"""Labels that are wrong for their ids: not shifted in a causal model, or padding that counts in the loss."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def _with_labels(
 
 
 def _shifts_labels(logits: Slices, labels: Slices) -> bool:
-    """Does the model itself compare each position with the label of the next one."""
+    """Return whether the model itself compares each position with the label of the next one."""
     ends = [part[1] for part in (logits, labels) if len(part) == 2]
     return len(ends) == 2 and ends[0].stop == -1 and ends[1].start == 1
 
 
 def _counts_padding(model_inputs: ModelInputs, one: TokenSequences, op_node: OpNode) -> str | None:
-    """Does padding weigh as much as tokens do, and by which weights that do not leave it out, as they are told."""
+    """Return the weights that fail to mask padding, in words, "" without weights; None if padding does not count."""
     if one.padding_id is None or model_inputs.is_unweighted_sum(op_node, but_ignored=True):
         return "" if one.padding_id is not None else None
     even = even_weights(model_inputs, op_node, one)
@@ -111,7 +111,7 @@ def _counts_padding(model_inputs: ModelInputs, one: TokenSequences, op_node: OpN
 
 
 def _change_of(model_inputs: ModelInputs, one: TokenSequences, op_node: OpNode, weighed: str | None) -> str | None:
-    """None where the rule's own words fit."""
+    """Return the fix; None if the words of the rule fit."""
     if weighed:
         return WEIGH_PADDING_FIX.format(pad=one.padding_id)
     is_ignoring = (

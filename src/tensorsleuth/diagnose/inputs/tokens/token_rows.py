@@ -1,4 +1,4 @@
-"""Rows of ids that lost their end, or that have no word: told by the special tokens that whole rows have."""
+"""Rows of ids that lost their end or hold no word, recognized by the special tokens of complete rows."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ RULE = Rule(id="token-rows", severity=Severity.WRONG, find=find, causes=("empty"
 
 
 def _predicts_next(model_inputs: ModelInputs, layer_statistics: LayerStatistics, one: TokenSequences) -> bool:
-    """Is the next token learned: then a text that is cut is a shorter text, and nothing else is lost."""
+    """Return whether the model learns the next token: then a truncated text is only a shorter text."""
     moved = (label_shift(one, labels.values(), model_inputs.logit_slices(spot)) for labels, spot in model_inputs.labels)
     return any(offset is not None for offset in moved) or is_causal(model_inputs, layer_statistics, one)
 
 
 def _may_skip_rows(model_inputs: ModelInputs, one: TokenSequences) -> bool:
-    """May the loss leave rows out."""
+    """Return whether the loss may leave rows out."""
     root = model_inputs.training.root_id(one.lookup.gather)
     losses = [spot for _, spot in model_inputs.labels if model_inputs.training.root_id(spot) == root]
     return not losses or not all(model_inputs.is_unweighted_sum(spot) for spot in losses)
 
 
 def _truncated(one: TokenSequences, special_token_ids: SpecialTokenIds) -> Iterator[RepeatedViolation]:
-    """Most rows have no padding and lack the end that all padded ones have."""
+    """Yield ids most of whose rows have no padding and lack the end token of all padded rows."""
     if special_token_ids.end is not None:
         yield from repeated_violations(
             [*one.ids_by_step], lambda step: _judge(one, step, special_token_ids), ("truncated",)
@@ -69,7 +69,7 @@ def _truncated(one: TokenSequences, special_token_ids: SpecialTokenIds) -> Itera
 
 
 def _empty(one: TokenSequences, special_token_ids: SpecialTokenIds) -> Iterator[RepeatedViolation]:
-    """Rows of special tokens only, of all looks together: one batch may have none."""
+    """Yield rows of special tokens only, over all samples together: one batch may have none."""
     judged = (
         {step: _judge(one, step, special_token_ids) for step in one.ids_by_step} if special_token_ids.by_name() else {}
     )

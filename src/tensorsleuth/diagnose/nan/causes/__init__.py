@@ -1,4 +1,4 @@
-"""The causes that are known, one a file. A new file with `match(case) -> Story | None` is found by itself.
+"""The causes that are known, one a file. A new file with `match(case) -> Explanation | None` is found by itself.
 
 A cause answers None unless what it needs to see is there. Its confidence says how sure it is: 0.9 where nothing else
 explains what was seen, 0.6 where it fits. The surest story is told; where none fits, the origin is shown without one.
@@ -22,6 +22,6 @@ def causes() -> tuple[CauseMatcher, ...]:
 
 
 def explain(case: Case) -> tuple[Case, Explanation] | None:
-    """The surest story, and the op that it is about: the case's own, or one that was fused into it."""
+    """Return the explanation with the highest confidence, and its op: the case's own, or one fused into it."""
     told = [(one, story) for one in case.candidates for match in causes() if (story := match(one)) is not None]
     return max(told, key=lambda pair: pair[1].confidence, default=None)

@@ -1,4 +1,4 @@
-"""The value was bad when TensorFlow first saw it: in the data, in a variable's first value, in a checkpoint."""
+"""A value that was bad when TensorFlow first saw it: in the data, in an initial value, in a checkpoint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _constant_words(case: Case) -> str:
-    """An array became a constant of the function when that was traced."""
+    """Describe a bad array that became a constant of a function when it was traced."""
     constant = case.out.constant or ()
     at = next((number for number, value in enumerate(constant) if not math.isfinite(value)), 0)
     where = f" (element {at} of {len(constant)})" if len(constant) > 1 else ""
@@ -47,7 +47,7 @@ def _fix(case: Case) -> str:
 
 
 def _batch(case: Case) -> str:
-    """In which batch a bad element of a dataset came to the program, and where in that."""
+    """Describe the batch with the bad element of a dataset, and its place in that batch."""
     batch = arrival_batch(case)
     if batch is None or batch is case.out:
         return ""
@@ -67,7 +67,7 @@ def _unwritten(case: Case) -> bool:
 
 
 def _loaded_into_variable(case: Case) -> Explanation | None:
-    """It went straight into a variable, with no gradient between: a first value, or one that was loaded."""
+    """Describe a value that was written to a variable without a gradient: an initial or a loaded value."""
     moments, variables = case.finder.call_graphs, case.finder.variables
     for handle, key in case.spread.variables.items():
         if key not in case.spread.forward or not _is_assigned(case, handle):

@@ -1,4 +1,4 @@
-"""x/0 and 0/0, also as a mean over nothing, a variance of one, and by hand-made normalisation."""
+"""x/0 and 0/0, also in a mean over nothing, a variance of one element, and hand-made normalization."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ def _by_root(root: OpNode, case: Case, zeros: str) -> Explanation:
 
 
 def is_norm(root: OpNode, case: Case) -> bool:
-    """Is the root taken of a sum."""
+    """Return whether it is the root of a sum."""
     return root.type != "Sqrt" or any(
         one.type in ("Sum", "MatMul", "Einsum") for one in case.neighbours.ancestors(root, 2)
     )
 
 
 def is_deviation(root: OpNode, case: Case) -> bool:
-    """Is the root taken of a mean of squares of differences, not of a sum of squares."""
+    """Return whether it is the root of a mean of squared differences, not of a sum of squares."""
     before = [one.type for one in case.neighbours.ancestors(root, 4)]
     squared = "SquaredDifference" in before or ("Sub" in before and "Mean" in before)
     return "Mean" in before and squared
 
 
 def _averages(case: Case, divisors: list[OpNode]) -> bool:
-    """A sum is divided by how many there are, as in sum(values * mask) / sum(mask) or sum(values) / size(values)."""
+    """Return whether a sum is divided by a count: sum(values * mask) / sum(mask), sum(values) / size(values)."""
     total = case.input(0)
     counts = {"Sum", "Size", "Shape", "StridedSlice", "Prod", "Cast", "Maximum"}
     return total is not None and total.op == "Sum" and any(one.type in counts for one in divisors)

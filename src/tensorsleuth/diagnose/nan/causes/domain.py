@@ -1,4 +1,4 @@
-"""Functions that are defined on part of the numbers only."""
+"""Functions that are defined on some numbers only."""
 
 from __future__ import annotations
 

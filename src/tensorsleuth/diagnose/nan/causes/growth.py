@@ -1,4 +1,4 @@
-"""Slow deaths: weights or activations that grew, step over step or within a loop, until an op overflowed."""
+"""Weights or activations that grew, step by step or within a loop, until an op overflowed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthog
 
 
 def _advice(rate: float) -> str:
-    """A step that multiplies the error by `rate` is (rate + 1) / 2 times as long as plain descent allows."""
+    """Return the fix. A step that multiplies the error by `rate` is (rate + 1) / 2 times too long."""
     lower = 10 ** max(1, math.ceil(math.log10((rate + 1) / 2)))
     return (
         f"lower the learning rate ({lower:,}×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise "

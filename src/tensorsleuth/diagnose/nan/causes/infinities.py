@@ -1,4 +1,4 @@
-"""∞ − ∞, 0 · ∞, and a softmax over nothing but −∞: a NaN made of infinities that were meant."""
+"""∞ − ∞, 0 · ∞, and a softmax over only −∞: a NaN computed from intended infinities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _half_constant(case: Case) -> Explanation | None:
-    """A large number was written down that half precision has no room for: it became an infinity."""
+    """Match a constant that half precision cannot hold: it became an infinity."""
     infinite = [
         one for one in case.inputs if one.bad and one.is_half and (one.constant is not None or one.elements == 1)
     ]
@@ -44,7 +44,7 @@ def _masked_row(case: Case) -> Explanation:
 
 
 def _is_softmax_by_hand(case: Case) -> bool:
-    """x − max(x), all of it −∞, on the way to exp."""
+    """Return whether it is x − max(x) of only −∞, on the way to exp."""
     return case.op == "Sub" and case.before("Max", depth=1) is not None and case.leads_to("Exp")
 
 

@@ -1,4 +1,4 @@
-"""Integers that wrapped around, or a whole division that gave 0, and then became the float that went bad."""
+"""Integers that wrapped around, or an integer division that gave 0, before they became bad floats."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _integer_ops(case: Case) -> list[OpNode]:
-    """The arithmetic that leads to the op through a cast from integers; as an index they do not become its input."""
+    """Return the integer ops that reach the op through a cast; indexes do not count."""
     if case.op_node is None:
         return []
     casts = [one for one in case.neighbours.ancestors(case.op_node, 5) if one.type == "Cast"]

@@ -1,4 +1,4 @@
-"""Labels that are not one of the classes: an error uncompiled, a NaN where XLA compiles the loss."""
+"""Labels outside the classes: an error in uncompiled code, a NaN if XLA compiles the loss."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _saturated(case: Case) -> str | None:
 
 
 def _is_sigmoid_by_hand(case: Case) -> bool:
-    """1 / (1 + exp(-x))."""
+    """Return whether it is 1 / (1 + exp(-x))."""
     made = case.node_before(*RECIPROCALS, depth=1)
     divisors = case.neighbours.input_ops(made)[-1] if made is not None else []
     sums = [one for one in divisors if one.type in ("AddV2", "Add") and adds_one(case.neighbours, one)]
@@ -78,7 +78,7 @@ def _is_sigmoid_by_hand(case: Case) -> bool:
 
 
 def _of_probabilities(case: Case, made_by: str, zeros: int) -> Explanation:
-    """A loss multiplies the logs with labels, or picks those of the labels; else they are wanted for themselves."""
+    """Return the explanation: a loss multiplies the logs with labels or gathers them, other code uses them directly."""
     number = f"{zeros:,}" if zeros else "some"  # where the two were fused nobody counted
     how = f"takes log(0): {number} of the probabilities from {made_by.lower()} underflowed to 0"
     loss = case.leads_to("Mul|MulNoNan") or case.leads_to("Sum|Mean")

@@ -39,7 +39,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _is_large_enough(case: Case) -> bool:
-    """Can inputs of that size overflow at all."""
+    """Return whether inputs of that size can overflow at all."""
     if case.op in ("Pow", "Prod", "Cumprod"):
         return True
     largest = max((one.max_abs for one in case.inputs if one.has_range), default=0.0)
@@ -80,7 +80,7 @@ def _argument(case: Case, limit: int) -> str:
 
 
 def _adds_one(case: Case) -> bool:
-    """Is 1 added to what it puts out."""
+    """Return whether 1 is added to its output."""
     sums = (
         [one for one in case.neighbours.consumers(case.op_node) if one.type in ("AddV2", "Add")] if case.op_node else []
     )
@@ -88,7 +88,7 @@ def _adds_one(case: Case) -> bool:
 
 
 def _is_norm(case: Case) -> bool:
-    """The sum of squares of all gradients, on its way to a clip."""
+    """Return whether it is the sum of squares of all gradients, on its way to a clip."""
     squares = case.op in ("L2Loss", "Square", "Sum", "Mul", "AddN")
     return squares and ("global_norm" in case.name or "clip_by" in case.name or "clip_by" in case.code)
 

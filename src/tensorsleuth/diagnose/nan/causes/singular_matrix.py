@@ -1,4 +1,4 @@
-"""Factorisations and inverses of matrices that have none."""
+"""Factorizations and inverses of singular matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sqrt of a negative number, rsqrt or a negative power of zero; also where TensorFlow made a division into one."""
+"""sqrt of a negative number, rsqrt or a negative power of zero, and divisions that TensorFlow rewrites to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _inverse_root_of_zero(case: Case, zeros: int) -> Explanation | None:
-    """1/sqrt(0). TensorFlow computes x / sqrt(y) as x * rsqrt(y): then it is the division that is to blame."""
+    """Match 1/sqrt(0). TensorFlow computes x / sqrt(y) as x * rsqrt(y), so the division is to blame then."""
     vanished = _vanished_epsilon(case)
     if case.op == "Rsqrt":
         why = f"takes 1/sqrt(0): {zeros:,} of what went in is 0"
@@ -44,14 +44,14 @@ def _divided(case: Case, root: OpNode, zeros: int) -> Explanation:
 
 
 def _division_after(case: Case, root: OpNode) -> OpNode | None:
-    """The division by a root, be it with something added that was rounded away."""
+    """Return the division by a root, also if an added epsilon was rounded away."""
     users = case.neighbours.consumers(root)
     added = [further for one in users if one.type in ("AddV2", "Add") for further in case.neighbours.consumers(one)]
     return next((one for one in (*users, *added) if one.type in ("RealDiv", "Div")), None)
 
 
 def _vanished_epsilon(case: Case) -> Explanation | None:
-    """An epsilon is added that half precision cannot tell from 0."""
+    """Match an added epsilon that half precision rounds to 0."""
     if not case.out.is_half:
         return None
     added = case.node_before("AddV2", "Add", "Maximum", depth=2) is not None or case.leads_to(

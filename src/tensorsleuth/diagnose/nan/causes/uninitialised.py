@@ -1,4 +1,4 @@
-"""Memory that nothing was written to."""
+"""Memory that nothing wrote to."""
 
 from __future__ import annotations
 

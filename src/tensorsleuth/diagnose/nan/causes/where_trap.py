@@ -17,7 +17,7 @@ def match(case: Case) -> Explanation | None:
 
 
 def _is_masked(case: Case) -> bool:
-    """Every NaN of the forward pass goes into a tf.where, none past it."""
+    """Return whether every NaN of the forward pass goes into a tf.where, and none around it."""
     spots = [case.neighbours.node_of(one) for one in case.spread.forward_ends if one.has_nan]
     return all(
         spot is not None and any(user.type in SELECTS for user in case.neighbours.consumers(spot)) for spot in spots

@@ -1,4 +1,4 @@
-"""A hidden layer whose ReLU is off: most samples get nothing but zeros through, and no gradient comes back."""
+"""A hidden layer with an inactive ReLU: most samples get only zeros through, and no gradient comes back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RULE = Rule(
 
 
 def _dead_at_the_end(process: ProcessTrace, rows: Array, made_of_nan: Array) -> int:
-    """In how many of the last rows most samples have no unit that is on."""
+    """Return in how many of the last rows most samples have no active unit."""
     alive = np.flatnonzero(
         (_units_on(process, rows) >= FEWEST_UNITS) | (element_counts(rows) < MIN_ELEMENTS) | made_of_nan
     )

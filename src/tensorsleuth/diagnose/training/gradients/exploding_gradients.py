@@ -1,4 +1,4 @@
-"""Gradients that grow from look to look, with steps that throw the weights further than they are long."""
+"""Gradients that grow from sample to sample, with updates larger than the weights."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MAX_HOPS_FROM_LOSS = 3 * MAX_HOPS_TO_GRADIENT  # ops from the loss
 
 
 def gradient_stop(training_graph: TrainingGraph, loss: OpNode) -> OpNode | None:
-    """The nearest to the loss of those that are computed from weights."""
+    """Return the op nearest to the loss, among those computed from weights, that stops the gradient."""
     level, seen = [loss], {loss}
     for _ in range(MAX_HOPS_FROM_LOSS):
         sources = [one for spot in level for one in _inputs(training_graph, spot) if one not in seen]
@@ -28,7 +28,7 @@ def gradient_stop(training_graph: TrainingGraph, loss: OpNode) -> OpNode | None:
 
 
 def _inputs(training_graph: TrainingGraph, op_node: OpNode) -> Iterator[OpNode]:
-    """Return the inputs of an op one by one: a gradient may stop where `Around` sees through."""
+    """Yield the inputs of an op, those included that `Neighbours` skips but a gradient stops at."""
     function = op_node.function
     for number, _ in op_node.graph_node.inputs if function is not None and op_node.graph_node is not None else ():
         if number >= 0 and function is not None and function.nodes[number].type in GRADIENT_CUTS:
@@ -45,7 +45,7 @@ def _stops(training_graph: TrainingGraph, op_node: OpNode) -> bool:
 
 
 def _is_flat(rows: Array) -> bool:
-    """Is all that came out the same number, at the end as well."""
+    """Return whether every output was the same number, at the end as well."""
     return bool(rows["min"][-1] == rows["max"][-1] and (rows["min"] == rows["max"]).mean() > 1 / 2)
 
 

@@ -1,4 +1,4 @@
-"""A normalisation over values that are all the same: nothing of the input is left, only the learned offset."""
+"""A normalization of equal values: nothing of the input is left, only the learned offset."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ RULE = Rule(id="norm-of-constant", severity=Severity.WRONG, find=find)
 
 
 def _is_zero(rows: Array) -> bool:
-    """Never was any number other than the mean of its group."""
+    """Return whether no number ever differed from the mean of its group."""
     elements = element_counts(rows)
     return bool((rows["zero"] == elements).all() and elements.min() >= MIN_ELEMENTS)
 
 
 def _root(training_graph: TrainingGraph, op_node: OpNode) -> OpNode | None:
-    """The root of its mean and an epsilon: what makes it a normalisation."""
+    """Return the root of its mean plus an epsilon, which makes it a normalization."""
     around = training_graph.neighbours
     means = (user for user in around.consumers(op_node) if user.type == "Mean" and not user.is_gradient)
     sums = (user for mean in means for user in around.consumers(mean) if user.type in ("AddV2", "Add"))

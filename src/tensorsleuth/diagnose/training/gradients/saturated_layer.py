@@ -1,4 +1,4 @@
-"""A hidden layer whose tanh or sigmoid is at its ends for nearly every number: its slope is next to nothing there."""
+"""A hidden layer whose tanh or sigmoid is saturated for nearly every number: its slope there is almost 0."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ RULE = Rule(id="saturated-layer", severity=Severity.WRONG, find=find, supersedes
 
 
 def _slopes(op_node: OpNode, one: WatchedSeries) -> Array:
-    """The mean slope at each look, as a share of the steepest."""
+    """Return the mean slope in each sample, as a share of the steepest."""
     squares = one.rows["norm"] ** 2 / np.maximum(one.rows["elements"], 1)
     return np.asarray(relative_slope(op_node.type, one.mean, squares))
 
 
 def _is_saturated(op_node: OpNode, one: WatchedSeries) -> bool:
-    """At every look, the first among them: not what was learned."""
+    """Return whether it is saturated in every sample, the first included: it did not learn that."""
     enough = (
         len(one) >= FEWEST_SAMPLES
         and int(one.steps[-1]) >= FEWEST_STEPS

@@ -44,7 +44,7 @@ def _size(one: WatchedSeries) -> Array:
 
 
 def _vanishes(sizes: Array) -> bool:
-    """At every look: next to nothing at the first weights, less from layer to layer; zero is something else."""
+    """Return whether every sample has almost no gradient at the first weights, and less from layer to layer."""
     if not np.isfinite(sizes).all() or (sizes <= 0).any():
         return False
     small = (sizes[0] < MAX_RELATIVE_GRADIENT * sizes[-1]) & (sizes[0] < MAX_GRADIENT)
@@ -74,7 +74,7 @@ def _finding(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array)
 
 
 def _frame(process: ProcessTrace, name: str) -> Frame | None:
-    """The line that made a variable."""
+    """Return the line that made a variable."""
     variable_index = VariableIndex(CallGraphs(process))
     handles = (handle for handle, known in variable_index.names.items() if known == name)
     return next((frame for handle in handles if (frame := variable_index.creation_line(handle)) is not None), None)

@@ -1,4 +1,4 @@
-"""Gradients of all weights that are exactly zero while the loss has not come down: something lets none through."""
+"""Gradients of all weights that are exactly zero while the loss has not fallen: some op blocks them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RULE = Rule(id="zero-gradients", severity=Severity.WRONG, find=find, supersedes=
 
 
 def _zero_samples(gradients: list[WatchedSeries]) -> int:
-    """At how many of the last looks every gradient was nothing but zeros."""
+    """Return the number of last samples in which every gradient was zero."""
     looks = min((len(one) for one in gradients), default=0)
     if not looks:
         return 0
@@ -85,7 +85,7 @@ def _finding(
 
 
 def _stop_words(training_graph: TrainingGraph, stop: OpNode) -> str:
-    """The op; of one that is flat where all of it lies, what it puts out."""
+    """Describe the op, with its output if all inputs lie where it is flat."""
     rows = training_graph.output_rows((stop,)).get(stop) if stop.type in CLIPPING_OPS else None
     return f"{stop.type}, {rows['max'][-1]:.4g} for all of it" if rows is not None else stop.type
 

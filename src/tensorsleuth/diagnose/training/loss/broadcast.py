@@ -1,4 +1,4 @@
-"""[N, 1] meets [N] where a loss or a metric is computed: each prediction is held to every label, in [N, N]."""
+"""[N, 1] meets [N] in a loss or a metric: each prediction is compared with every label, in [N, N]."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RULE = Rule(id="accidental-broadcast", severity=Severity.WRONG, find=find)
 
 
 def _square_broadcasts(process: ProcessTrace) -> Iterator[SquareBroadcast]:
-    """The first [N, N] of each op with two operands."""
+    """Yield the first [N, N] output of each op with two operands."""
     squares = [number for number, shape in enumerate(process.shapes) if len(shape) == 2 and 1 < shape[0] == shape[1]]
     if not squares:
         return
@@ -54,7 +54,7 @@ def _square_broadcasts(process: ProcessTrace) -> Iterator[SquareBroadcast]:
 
 
 def _takes_one_of(tensor_info: TensorInfo, squares: set[int]) -> bool:
-    """Was an operand as large already: weights that are square, mostly."""
+    """Return whether an operand was [N, N] already, mostly square weights."""
     function, instance, node = tensor_info.function, tensor_info.instance, tensor_info.node
     if function is None or instance is None or node is None:
         return False
@@ -73,7 +73,7 @@ class SquareBroadcast:
 
     @cached_property
     def _comparison(self) -> tuple[str, Site | None, list[Operand]] | None:
-        """The comparison that was cast: its type, its line, and what it compares."""
+        """Return the comparison before a cast: its type, its line and its operands."""
         sites, function, node = (
             self._call_graphs.process.catalogue.sites,
             self.out.tensor.function,
@@ -101,7 +101,7 @@ class SquareBroadcast:
 
     @property
     def is_accident(self) -> bool:
-        """Are these a column and a row that nobody made on purpose, and is all that comes of it summed up."""
+        """Return whether it is an unintended column and row, all of whose results are summed."""
         if len(self.operands) != 2 or any(one.type in NON_DATA_OPS for one in self.operands):
             return False
         column = [one for one in self.operands if one.shape == (self._side, 1)]
@@ -111,13 +111,13 @@ class SquareBroadcast:
         return self._ends_in_scalar()
 
     def _is_intended(self, one: Operand) -> bool:
-        """Was the axis of one put there for this."""
+        """Return whether the program added the axis of length one for this broadcast."""
         if one.type in AXIS_ADDING_OPS:
             return True
         return one.type in AXIS_REMOVING_OPS and one.shape is not None and len(one.shape) == 2 and self._is_near(one)
 
     def _is_near(self, one: Operand) -> bool:
-        """A few lines away; data that was prepared elsewhere was not prepared for this."""
+        """Return whether two lines are a few lines apart: data prepared elsewhere was not prepared for this."""
         here, there = self.frame, one.frame
         return (
             here is not None
@@ -132,7 +132,7 @@ class SquareBroadcast:
         return [self._with_shape(one) for one in compared or operands(self._call_graphs, self.out)]
 
     def _with_shape(self, one: Operand) -> Operand:
-        """A view has no row in a graph; what is squeezed can have but one shape here."""
+        """Return the operand with its shape: a view has no row in a graph."""
         return replace(one, shape=(self._side,)) if one.shape is None and one.type == "Squeeze" else one
 
     # ---- what comes of it
@@ -164,7 +164,7 @@ class SquareBroadcast:
         return any(one.shape == () for one in self._neighbours.recorded_outputs(op_node))
 
     def _meets_a_square(self, user: OpNode, own: set[OpNode | None]) -> bool:
-        """Does it go together with another [N, N], as pairs that are meant do."""
+        """Return whether it is combined with another [N, N], as intended pairs are."""
         sources = [source for slot in self._neighbours.input_ops(user) for source in slot if source not in own]
         seen = [one for source in sources for one in self._neighbours.recorded_outputs(source)]
         return any(one.shape == (self._side, self._side) and one.key != self.out.key for one in seen)

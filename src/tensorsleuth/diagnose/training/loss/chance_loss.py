@@ -1,4 +1,4 @@
-"""A cross-entropy that stays at the logarithm of the number of classes: what a model has that knows nothing."""
+"""A cross-entropy that stays at the logarithm of the number of classes: the loss of a guess."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ RULE = Rule(id="chance-loss", severity=Severity.WRONG, find=find)
 
 
 def _cross_entropies(training_graph: TrainingGraph) -> list[tuple[OpNode, int]]:
-    """Cross-entropies with how many classes each has; where there are several of two, as in a GAN, they are at odds."""
+    """Return cross-entropies with their class counts. Several of two classes, as in a GAN, compete."""
     of_two = [(spot, 2) for spot in sigmoid_losses(training_graph)]
     several = [(spot, class_count(training_graph, spot)) for spot in training_graph.forward_ops(CROSS_ENTROPIES)]
     return several + (of_two if len(of_two) == 1 else [])
 
 
 def _averages(training_graph: TrainingGraph, op_node: OpNode) -> Iterator[Array]:
-    """The single numbers that are made of the samples' losses, from step to step."""
+    """Yield the scalars computed from the samples' losses, step by step."""
     level: set[OpNode] = {op_node}
     for _ in range(MAX_HOPS_TO_MEAN):
         users = {

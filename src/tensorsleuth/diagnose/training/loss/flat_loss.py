@@ -1,4 +1,4 @@
-"""A loss that stays where it was because steps are too small to move any weight, while gradients say where to go."""
+"""A loss that stays constant because updates are too small to move any weight, while gradients are not zero."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _is_flat(losses: Array) -> bool:
 
 
 def _has_to_learn(update_norms: UpdateNorms, losses: Array) -> bool:
-    """Would moving the weights by a part of their length lower the loss by as much as a tenth of that part."""
+    """Return whether moving the weights by a part of their norm would lower the loss by a tenth of that part."""
     return bool(np.median(update_norms.gradient * update_norms.weight) >= LEAST_TO_LEARN * abs(float(np.mean(losses))))
 
 

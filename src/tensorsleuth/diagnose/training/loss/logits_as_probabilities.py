@@ -1,4 +1,4 @@
-"""Outputs without an activation that a loss takes for probabilities: it clips them, and their gradient is lost."""
+"""Logits that a loss takes for probabilities: it clips them, and their gradient is lost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _rows(process: ProcessTrace, training_graph: TrainingGraph, one: ClippedProb
 
 
 def _outside(rows: Array, is_share: bool) -> Array:
-    """In which steps they were no probabilities; what is divided by its sum may be of any size, but of one sign."""
+    """Return in which steps they were no probabilities; normalized values may have any size, but one sign."""
     outside: Array = (rows["min"] < MIN_PROBABILITY) & (rows["max"] > 0 if is_share else True)
     return outside | ((rows["max"] > MAX_PROBABILITY) & (not is_share))
 

@@ -1,4 +1,4 @@
-"""A note: the loss ended above where it began, in a run that has nothing else wrong with it."""
+"""A note: the loss rose over the run, and nothing else is wrong."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MAX_HOPS = 4  # ops
 
 @dataclass(frozen=True)
 class ClippedProbabilities:
-    """`log(clip(p, 1e-7, 1 - 1e-7))`: what Keras computes of outputs that are not said to be logits."""
+    """`log(clip(p, 1e-7, 1 - 1e-7))`: what Keras computes from outputs that are not declared logits."""
 
     log: OpNode
     minimum: OpNode  # the first half of the clip
@@ -29,7 +29,7 @@ class ClippedProbabilities:
 
 
 def clipped_probabilities(training_graph: TrainingGraph) -> Iterator[ClippedProbabilities]:
-    """Each clip between 0 and 1 whose logarithm is a part of a loss."""
+    """Yield each clip between 0 and 1 whose logarithm is part of a loss."""
     told: set[OpNode] = set()
     for log in training_graph.forward_ops(("Log",)):
         clip = _op_before(training_graph, log, "Maximum", ("AddV2", *PASS_THROUGH))
@@ -44,7 +44,7 @@ def clipped_probabilities(training_graph: TrainingGraph) -> Iterator[ClippedProb
 
 
 def logits_of_losses(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, OpNode]]:
-    """Each cross-entropy of logits, softmax or sigmoid, that is differentiated, and the op that made its logits."""
+    """Yield each differentiated cross-entropy of logits, softmax or sigmoid, and the op that made its logits."""
     for loss in training_graph.forward_ops({*CROSS_ENTROPIES, "Log1p"}):
         slot = (
             _sources(training_graph, loss, 0) if loss.type in CROSS_ENTROPIES else _sigmoid_logits(training_graph, loss)
@@ -67,7 +67,7 @@ def sigmoid_losses(training_graph: TrainingGraph) -> Iterator[OpNode]:
 
 
 def _sigmoid_logits(training_graph: TrainingGraph, loss: OpNode) -> list[OpNode]:
-    """TensorFlow computes it as … + log1p(exp(−|x|)), and −|x| as where(x >= 0, −x, x)."""
+    """Return the logits of … + log1p(exp(−|x|)); TensorFlow computes −|x| as where(x >= 0, −x, x)."""
     exps = [one for one in _sources(training_graph, loss, 0) if one.type == "Exp"]
     wheres = [one for exp in exps for one in _sources(training_graph, exp, 0) if one.type in ("SelectV2", "Select")]
     return [one for where in wheres for one in _sources(training_graph, where, 2)]
@@ -79,7 +79,7 @@ def _sources(training_graph: TrainingGraph, op_node: OpNode, slot: int) -> list[
 
 
 def _op_before(training_graph: TrainingGraph, op_node: OpNode, kind: str, through: Container[str]) -> OpNode | None:
-    """The op of a kind, or of any that is not passed through, that an op is computed from."""
+    """Return the ancestor of a type, or the first that is not passed through."""
     for _ in range(MAX_HOPS):
         found = _computed_operand(training_graph, op_node)
         if found is None or found.type == kind or (not kind and found.type not in through):
@@ -91,7 +91,7 @@ def _op_before(training_graph: TrainingGraph, op_node: OpNode, kind: str, throug
 
 
 def _computed_operand(training_graph: TrainingGraph, op_node: OpNode) -> OpNode | None:
-    """The one operand that is no constant."""
+    """Return the only operand that is not constant."""
     operands = [
         one
         for slot in training_graph.neighbours.input_ops(op_node)
@@ -102,7 +102,7 @@ def _computed_operand(training_graph: TrainingGraph, op_node: OpNode) -> OpNode 
 
 
 def _constant_number(training_graph: TrainingGraph, op_node: OpNode, depth: int = MAX_HOPS) -> float | None:
-    """A single constant; Keras 2 has `1 - epsilon` computed in the graph."""
+    """Return a constant scalar; Keras 2 computes `1 - epsilon` in the graph."""
     node = op_node.graph_node
     if node is None:
         return None
@@ -128,7 +128,7 @@ def _is_between(training_graph: TrainingGraph, clip: OpNode, minimum: OpNode) ->
 
 
 def _bound(training_graph: TrainingGraph, op_node: OpNode) -> float:
-    """The constant among its operands."""
+    """Return the constant among its operands."""
     numbers = (
         _constant_number(training_graph, one) for slot in training_graph.neighbours.input_ops(op_node) for one in slot
     )

@@ -1,4 +1,4 @@
-"""A softmax or sigmoid whose output a loss takes for logits: it is squashed twice, and the loss cannot get near 0."""
+"""A softmax or sigmoid output that a loss takes for logits: it is squashed twice, so the loss stays high."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training step that writes all of its weights, and changes none: as with a learning rate of zero."""
+"""A training step that writes all of its weights and changes none, as with a learning rate of zero."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULE = Rule(id="frozen-weights", severity=Severity.WRONG, find=find, supersedes=
 
 
 def _reads(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> list[OpNode]:
-    """Yield the reads of written weights in a function that trains."""
+    """Return the reads of written weights in a function that trains."""
     catalogue = training_graph.process.catalogue
     captures = catalogue.functions[catalogue.instances[root].function].captures.values()
     trained = {
@@ -47,7 +47,7 @@ def _elements(rows: dict[OpNode, Array]) -> int:
 
 
 def _is_constant(rows: Array) -> bool:
-    """Are the smallest and the largest of its numbers, and how many have which sign, the same in every step."""
+    """Return whether its minimum, maximum and counts of signs are the same in every step."""
     columns = ("min", "max", "neg", "zero", "pos")
     return len(rows) >= FEWEST_STEPS and all(bool((rows[name] == rows[name][0]).all()) for name in columns)
 

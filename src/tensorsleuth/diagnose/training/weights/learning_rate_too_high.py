@@ -1,4 +1,4 @@
-"""Steps that throw the weights about from the start: the loss jumps up, and never gets below where it began."""
+"""Updates that are too large from the start: the loss jumps, and never falls below its first value."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _is_no_better(losses: Array) -> bool:
 
 
 def _comes_back(losses: Array) -> bool:
-    """Would as many steps again, at the pace of the last half, bring the loss below where it began?"""
+    """Return whether as many steps again, at the pace of the last half, would bring the loss below its start."""
     before, last = (float(np.median(_logarithms(part))) for part in np.array_split(losses, 4)[2:])
     chance = MIN_FALL_ERRORS * ERROR_OF_MEDIANS * _noise(losses) / (len(losses) / 4) ** 0.5
     ahead = np.log(_end(losses)) - 4 * (before - last)

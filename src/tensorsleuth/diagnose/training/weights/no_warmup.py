@@ -1,4 +1,4 @@
-"""A Transformer that Adam moves at the full rate from the first step on, and whose loss rises instead of falling."""
+"""A Transformer that Adam trains at the full learning rate from the first step, and whose loss rises."""
 
 from __future__ import annotations
 

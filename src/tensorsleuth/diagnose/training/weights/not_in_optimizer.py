@@ -1,4 +1,4 @@
-"""Weights that start at random, take part in the loss, may be trained, and are never written: no optimizer has them."""
+"""Trainable weights that start at random, take part in the loss, and that no optimizer writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RULE = Rule(id="not-in-optimizer", severity=Severity.WRONG, find=find)
 
 
 def _trainable(training_graph: TrainingGraph, root: int) -> dict[int, Shape]:
-    """The variables that a function that trains reads on its way to the loss, with their shapes."""
+    """Return the variables that a training function reads on the path to the loss, with their shapes."""
     catalogue = training_graph.process.catalogue
     captures = catalogue.functions[catalogue.instances[root].function].captures.values()
     named = {int(one["uid"]): tuple(one.get("shape") or ()) for one in captures if one.get("trainable")}
@@ -48,7 +48,7 @@ def _read(training_graph: TrainingGraph, root: int) -> dict[int, None]:
 
 
 def _update(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> OpNode | None:
-    """An op of the same function that writes weights."""
+    """Return an op of the same function that writes weights."""
     trainable = set(_trainable(training_graph, root))
     spots = [
         spot for handle, writers in written_variables.by_functions.items() if handle in trainable for spot in writers

@@ -1,4 +1,4 @@
-"""An embedding most of whose rows no sample ever asked for: they are what they were drawn as."""
+"""An embedding most of whose rows no sample uses: they keep their random initial values."""
 
 from __future__ import annotations
 

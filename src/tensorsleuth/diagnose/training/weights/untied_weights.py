@@ -1,4 +1,4 @@
-"""An output layer that got the values of the embedding once, and is trained apart from it ever since."""
+"""An output layer that was initialized with the embedding, and is trained separately."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _is_matrix(one: WatchedSeries) -> bool:
 
 
 def _began_alike(one: WatchedSeries, other: WatchedSeries) -> bool:
-    """Had both the same numbers before the first step: of the same shape, or turned, and of the same norm."""
+    """Return whether both had the same shape, or its transpose, and the same norm before the first step."""
     norms = float(one.rows["before"][0]), float(other.rows["before"][0])
     alike = other.shape() in (one.shape(), one.shape()[::-1])
     return alike and norms[0] > 0 and abs(norms[0] - norms[1]) <= MAX_NORM_DIFFERENCE * norms[0]
@@ -63,7 +63,7 @@ def _went_apart(one: WatchedSeries, other: WatchedSeries) -> bool:
 
 
 def _read_by(training_graph: TrainingGraph, types: frozenset[str]) -> set[int]:
-    """The variables that ops of these types take as an operand, at most cast or turned."""
+    """Return the variables that ops of these types read, at most cast or transposed."""
     found: set[int] = set()
     for spot in training_graph.forward_ops(types):
         found |= {

@@ -75,7 +75,7 @@ class ScalarFinder:
 
     @cached_property
     def _steps(self) -> int:
-        """Return whether there is about one value a step, as of a loss."""
+        """Return the number of recorded steps."""
         return int(self._table.step.max(initial=0)) + 1
 
     def _label(self, op: Op, name: str | None, loss: bool) -> str:

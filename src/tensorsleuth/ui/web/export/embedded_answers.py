@@ -54,14 +54,14 @@ def _first_screen(local_client: LocalClient) -> None:
 
 
 def _loss(local_client: LocalClient) -> list[str]:
-    """Yield the questions that a healthy run opens with (web/src/state/first.ts): its last loss."""
+    """Return the id of the last loss, with which a healthy run opens (web/src/state/first.ts)."""
     scalars = local_client("scalars").get("items", [])
     ids = local_client(f"scalars/{scalars[0]['op']}", points=1000).get("ids") if scalars else None
     return [str(ids[-1])] if ids else []
 
 
 def _watched(local_client: LocalClient) -> None:
-    """Yield the first watched series, and the end of the log."""
+    """Request the first watched series, and the end of the log."""
     watched = local_client("watched")
     for series in watched.get("items", [])[:MAX_SERIES]:
         local_client(f"watched/{series['id']}", points=400)

@@ -90,7 +90,7 @@ def _story(told: dict[str, Any]) -> str:
 
 
 def _history(local_client: LocalClient, tensor: str | None) -> Iterator[str]:
-    """Return the tensor's range over the run, and when it was bad."""
+    """Yield the tensor's range over the run, and when it was bad."""
     past = local_client(f"tensors/{tensor}/history", points=400) if tensor else {}
     if not any(value is not None for value in past.get("max", [])):
         return
