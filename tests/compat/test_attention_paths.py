@@ -63,7 +63,7 @@ def test_the_function_of_keras(recorded: Callable[..., Trace], way: str) -> None
 
 @pytest.mark.parametrize("way", WAYS)
 def test_scale_and_mask_that_are_fused_into_the_product(recorded: Callable[..., Trace], way: str) -> None:
-    """The graph optimiser makes one op of product, scale and mask where oneDNN has it; the softmax stays."""
+    """The graph optimizer makes one op of product, scale and mask where oneDNN has it; the softmax stays."""
 
     def call(x: Any) -> Any:
         headed = tf.transpose(tf.reshape(x, [2, 7, 2, 4]), [0, 2, 1, 3])

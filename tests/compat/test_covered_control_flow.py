@@ -194,7 +194,7 @@ def test_a_loop_over_a_dataset_in_a_function(compared: Compared) -> None:
 
 
 def test_a_loop_with_no_optimizer_pass(compared: Compared) -> None:
-    """Without the graph optimiser the probes are put into the copy itself."""
+    """Without the graph optimizer the probes are put into the copy itself."""
     before = tf.config.optimizer.get_experimental_options()
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     try:

@@ -106,7 +106,7 @@ def test_a_dataset_outlives_the_recording(tmp_path: Path) -> None:
 
 
 def test_map_functions_that_call_others(compared: Compared) -> None:
-    """The smallest of them is too small for TensorFlow's graph optimiser."""
+    """The smallest of them is too small for TensorFlow's graph optimizer."""
 
     def program() -> Any:
         inner = tf.function(lambda x: tf.math.log(x))

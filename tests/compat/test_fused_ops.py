@@ -52,5 +52,5 @@ def test_a_function_that_the_optimizer_fails_on_is_watched_from_its_second_call(
 ) -> None:
     """With oneDNN, TensorFlow's remapper breaks the graph of relu(dense(x) + x), and runs it unoptimised."""
     found = recorded["dense, residual, relu"]
-    assert found["not covered"] in ([], ["the graph optimiser did not see it, or failed on it"])
+    assert found["not covered"] in ([], ["the graph optimizer did not see it, or failed on it"])
     assert "Relu" in found["seen"]

@@ -1,4 +1,4 @@
-"""TensorFlow's graph optimiser, which our library joins, works as is assumed."""
+"""TensorFlow's graph optimizer, which our library joins, works as is assumed."""
 
 from __future__ import annotations
 

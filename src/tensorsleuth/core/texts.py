@@ -42,7 +42,7 @@ class TextSummary:
 
 
 def excerpt(text: str) -> str:
-    """The first one, with what stands beside it."""
+    """Return the first match with the text around it."""
     at = STRAY_CHARACTERS.search(text)
     assert at is not None
     return repr(text[max(0, at.start() - EXCERPT_MARGIN) : at.end() + EXCERPT_MARGIN])

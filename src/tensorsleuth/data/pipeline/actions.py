@@ -33,7 +33,7 @@ class BadElement:
 
 
 class ViolationHandler:
-    """Kept by all threads of a pipeline."""
+    """Handles violations for all threads of a pipeline."""
 
     def __init__(self, on_violation: str, aside: Any) -> None:
         if on_violation not in ACTIONS:

@@ -68,7 +68,7 @@ class ParquetSource(SourceBase):
 
 
 def _plain(column: Any) -> Array:
-    """As NumPy has it: missing numbers become NaN."""
+    """Convert a column to NumPy; missing numbers become NaN."""
     if str(column.type).startswith("decimal"):
         column = column.cast("float64")
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -12,7 +12,7 @@ from tensorsleuth.data.block import Piece
 
 
 def ragged_piece(values: Array, lengths: npt.NDArray[Any], start: int, dtype: str | None = None) -> Piece:
-    """`lengths`: how many of the values each row has."""
+    """Return a piece of rows; `lengths` holds the number of values of each row."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
     first = np.cumsum(lengths) - lengths
     places = np.stack([start + rows, np.arange(len(rows)) - first[rows]], axis=1)

@@ -41,7 +41,7 @@ class UnfinishedCall:
         called = [place for place in left if self._node_at(place)[1].type in PYTHON_OPS] if in_python else []
         waiting = called or [place for place in left if self._is_ready(place)]
         before = self._earlier_events
-        if before:  # what the optimiser took out has never had a row
+        if before:  # what the optimizer took out has never had a row
             waiting = [
                 place for place in waiting if self._is_waiter(place) or self._output_in(place, before) is not None
             ]

@@ -32,7 +32,7 @@ class Explanation:
     site: Site | None = None  # where the line to change is another than that of the op
     frame: Frame | None = None
     evidence: tuple[ObservedTensor, ...] = ()  # beside what went into the op and came out
-    computed: str | None = None  # the op that TensorFlow's optimiser made of it, where that is what came out
+    computed: str | None = None  # the op that TensorFlow's optimizer made of it, where that is what came out
 
 
 class Case:

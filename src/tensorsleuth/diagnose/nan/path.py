@@ -27,7 +27,7 @@ class Hop(NamedTuple):
 def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = None) -> tuple[Hop, ...]:
     """Return one entry a hop: the op, its line and output if those change, and at the end the harm.
 
-    `computed` is what TensorFlow's optimiser made of the first.
+    `computed` is what TensorFlow's optimizer made of the first.
     """
     hops = _hops([one for one in spread.path if one.op not in VIEWS | DEBUG_OPS], computed)
     if len(hops) > MAX_HOPS:

@@ -151,7 +151,7 @@ class Breakpoints(Observer):
             self._evaluator.activate(point.number, point.hits_left > 0, everywhere)
 
     def abandon(self) -> None:
-        """In a forked child: the memory is the parent's, and its threads are not here."""
+        """Drop everything in a forked child: the memory belongs to the parent, and its threads do not exist here."""
         self._lock = threading.RLock()
         self.acting = ActionRunner(self)
         self._all.clear()

@@ -10,7 +10,7 @@ from tensorsleuth.core.modes import Mode
 
 @dataclass(frozen=True)
 class ConditionWord:
-    """Something that a condition can ask of a tensor."""
+    """A word of a condition: a property of a tensor."""
 
     name: str
     needs: Mode  # how closely the tensor has to be looked at

@@ -177,7 +177,7 @@ def _sums(tensor: Any, expected: Expectation) -> Any:
 
 
 def _that(tensor: Any, expected: Expectation) -> Any:
-    """Python cannot be called there: the function has to be one that TensorFlow can trace."""
+    """Check the user's function in compiled code, where it must be one that TensorFlow can trace."""
     assert expected.that is not None
     try:
         said = tf.cast(tf.convert_to_tensor(expected.that(tensor)), tf.bool)

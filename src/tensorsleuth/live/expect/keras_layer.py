@@ -59,7 +59,7 @@ def _read(described: dict[str, Any], name: str) -> Expectation:
 
 @cache
 def layer_class(package: str) -> Any:
-    """The class of a Keras: `keras` or `tf_keras`."""
+    """Return the layer class for one Keras package: `keras` or `tf_keras`."""
     keras = importlib.import_module(package)
 
     class Expect(keras.layers.Layer):  # type: ignore[name-defined]

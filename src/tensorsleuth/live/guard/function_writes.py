@@ -112,7 +112,7 @@ class OriginWalk:
         return list(self._origins(start))
 
     def origins_of_writes(self, written: Iterable[int]) -> list[ObservedTensor]:
-        """Return the origins of all that the call writes, even if the optimiser fused the written tensor away."""
+        """Return the origins of all that the call writes, even if the optimizer fused the written tensor away."""
         start = self._moment.resolve_sources(None, [ValueSource(tensor) for tensor in written])
         return list(self._origins(one for one in start if one.op != "ReadVariableOp"))
 

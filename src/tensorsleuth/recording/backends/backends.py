@@ -28,7 +28,7 @@ from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
 EntryPoint = Callable[..., Any]
-_OPTIMISED = "the program as the graph optimiser would have changed it"
+_OPTIMISED = "the program as the graph optimizer would have changed it"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Backend:
         [Sequence[EntryPoint], EagerCallbacks], Sequence[EntryPoint]
     ]  # what stands in for the real entry points
     make_store: Callable[[], ReplayStore] | None = None  # makes it, where there is the native library
-    optimizer_library: loader.Native | None = None  # the library, where it takes part in the graph optimiser
+    optimizer_library: loader.Native | None = None  # the library, where it takes part in the graph optimizer
 
 
 class BackendChooser:
@@ -77,7 +77,7 @@ class BackendChooser:
         return Backend("host", _kernel(native), sink, prober, hooks, lambda: ReplayStore(native), optimizing)
 
     def _host_prober(self, native: loader.Native) -> Prober:
-        """After the graph optimiser where that can be, so that it does to the program what it always does."""
+        """After the graph optimizer where that can be, so that it does to the program what it always does."""
         why_not = tf.join_optimizer(str(loader.LIBRARY))
         if why_not is None:
             if isinstance(self._folder, Path):  # others of the run may send us functions

@@ -73,7 +73,7 @@ def live_tensors(function: Any) -> set[str]:
 
 
 def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
-    """Mark the call as stateful, or the optimiser drops the effects of what it calls; leave dead calls alone."""
+    """Mark the call as stateful, or the optimizer drops the effects of what it calls; leave dead calls alone."""
     names = {_node_of(text) for text in live}
     for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
         if node.name not in names:

@@ -191,7 +191,7 @@ class PythonSink:
         self.suspicious = bool(suspicious)
 
     def name_devices(self, devices: Sequence[str]) -> None:
-        """Only the optimiser's pass sees where ops are placed."""
+        """Only the optimizer's pass sees where ops are placed."""
 
     def events(self) -> int:
         return self._events.head

@@ -52,7 +52,7 @@ class RemoteTasks:
 
     @property
     def prober(self) -> Prober:
-        """Return what adds probes to functions that run there: after the graph optimiser, as here."""
+        """Return what adds probes to functions that run there: after the graph optimizer, as here."""
         assert self._folder is not None
         return RemoteProber(self._folder.parent / SHARED_FOLDER) if tf.optimizer_is_on() else InPlaceProber()
 

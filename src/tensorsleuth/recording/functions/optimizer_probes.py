@@ -1,8 +1,8 @@
 """Has the native library put the probes in when TensorFlow has optimised the graph.
 
-The optimiser folds constants, fuses ops and reorders arithmetic, and a probe in the middle would stop it: the watched
+The optimizer folds constants, fuses ops and reorders arithmetic, and a probe in the middle would stop it: the watched
 program would compute other bits than the bare one. So the copy only names its nodes, in their debug info, and the
-library, which takes part in the optimiser as its last pass, puts probes behind those that are left.
+library, which takes part in the optimizer as its last pass, puts probes behind those that are left.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OptimizerProber:
     def __init__(self, native: loader.Native, memory: bool = False) -> None:
         self._native = native
         self._memory = memory  # have it said of all others where they lie
-        self._tiny: set[str] = set()  # copies that the optimiser passes over
+        self._tiny: set[str] = set()  # copies that the optimizer passes over
 
     def add_probes(
         self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
@@ -106,7 +106,7 @@ def _has_memory(op: str, dtype: int) -> bool:
 
 
 def _input_nodes(node: Any) -> str:
-    """The nodes that feed one, for the optimiser may move them elsewhere."""
+    """The nodes that feed one, for the optimizer may move them elsewhere."""
     return ",".join(text.split(":")[0] for text in node.input if ":" in text)
 
 

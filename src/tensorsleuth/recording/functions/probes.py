@@ -151,7 +151,7 @@ class Prober(Protocol):
 
 
 class InPlaceProber:
-    """Puts probe nodes into the copy itself: where the graph optimiser is off, or cannot be joined."""
+    """Puts probe nodes into the copy itself: where the graph optimizer is off, or cannot be joined."""
 
     def add_probes(
         self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]

@@ -55,7 +55,7 @@ class WatchedFunctions:
         self._running = 0  # calls under way
         self._copies_to_remove: list[str] = []  # copies to take away when none is
         self._remote_copies: set[str] = set()  # copies that other processes run
-        self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
+        self._passed_over: set[str] = set()  # functions that the graph optimizer did not see
 
     def watched_copy(
         self, name: str, find_graph: FindGraph, joined: bool = True, elsewhere: Prober | None = None
@@ -174,7 +174,7 @@ class WatchedFunctions:
         return CallCopier(self.library, prober, selection, untouched, self.keeps_inputs(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
-        """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
+        """Will the graph optimizer leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
         if not tf.optimizer_is_on() or name in self._passed_over:
             return True
         return use == _BY_DATASET and _size(name) < MIN_OPTIMIZED_NODES
@@ -188,7 +188,7 @@ class WatchedFunctions:
         self._passed_over.add(name)
         self.forget(name)
         self.library.catalog.not_covered(
-            f"the first call of {name}", "the graph optimiser did not see it, or failed on it"
+            f"the first call of {name}", "the graph optimizer did not see it, or failed on it"
         )
         return False
 

@@ -31,7 +31,7 @@ class ReplayCopier(FunctionCopier):
             elif node.op in ops.CONTROL_FLOW:
                 node.attr[
                     LOWER_ATTRIBUTE
-                ].b = True  # or the optimiser, and so our probes, do not get into what it calls
+                ].b = True  # or the optimizer, and so our probes, do not get into what it calls
         return {}  # nothing that is compiled can be outside
 
     def replace_side_effects(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:

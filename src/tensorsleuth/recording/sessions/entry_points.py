@@ -71,7 +71,7 @@ class SessionCalls:
     def _prepare(self, session: Any, options: Any) -> ActiveRun | None:
         targets, fetches, feeds = _named_in_options(session.graph, options)
         if tf_sessions.why_not_optimized(session):
-            self.sessions.note_unwatched("callables, where the graph optimiser is off")
+            self.sessions.note_unwatched("callables, where the graph optimizer is off")
         return self.sessions.prepare(session, targets, fetches, feeds)
 
     def callable(self, session: Any, options: Any, made: Any) -> Any:
@@ -81,7 +81,7 @@ class SessionCalls:
     def options(self, active_run: ActiveRun, given: Any) -> Any:
         ours = active_run.run.options
         if ours is not None and given is not None:
-            self.sessions.note_unwatched("RunOptions, where the graph optimiser is off")
+            self.sessions.note_unwatched("RunOptions, where the graph optimizer is off")
         return given if ours is None or given is not None else ours
 
     def finish(self, active_run: ActiveRun | None, error: BaseException | None, values: Any) -> None:

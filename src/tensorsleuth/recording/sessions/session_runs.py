@@ -51,7 +51,7 @@ class SessionRun:
     has_unseen: bool  # has it tensors that only a probe would see
     has_run: bool = False  # has run
     watched: list[str] = field(default_factory=list)  # names of its graph, and of the functions in it
-    options: Any = None  # to run it with, where the graph optimiser does not see it
+    options: Any = None  # to run it with, where the graph optimizer does not see it
     is_probed: bool = True  # as far as is known
 
 

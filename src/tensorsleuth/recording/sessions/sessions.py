@@ -192,7 +192,7 @@ class Sessions:
             if fetch is not None:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
         if run.has_unseen and not run.is_probed:
-            why = "it is tiny, had run before recording began, or the graph optimiser failed on it"
+            why = "it is tiny, had run before recording began, or the graph optimizer failed on it"
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 
     def _failed(self, active_run: ActiveRun, error: Any) -> None:
@@ -233,7 +233,7 @@ class UnwatchedSessions:
     def note_unwatched(self, what: str) -> None:
         if not self._said:
             self._said = True
-            why = "this needs the native library, on the host, behind the graph optimiser"
+            why = "this needs the native library, on the host, behind the graph optimizer"
             self._catalog.not_covered("graphs that a tf.compat.v1.Session runs", why)
 
     def close(self) -> None:

@@ -296,7 +296,7 @@ def flat_tensors(structure: Any) -> list[Any]:
 
 @cache
 def join_optimizer(library: str) -> str | None:
-    """Let our library take part in the graph optimiser; why not, where it cannot."""
+    """Let our library take part in the graph optimizer; why not, where it cannot."""
     try:
         pywrap_tf_session.TF_LoadPluggableDeviceLibrary(library)
     except (tf.errors.OpError, RuntimeError, AttributeError) as error:
@@ -305,7 +305,7 @@ def join_optimizer(library: str) -> str | None:
 
 
 def optimizer_is_on() -> bool:
-    """Has the user left the graph optimiser switched on."""
+    """Has the user left the graph optimizer switched on."""
     return not tf.config.optimizer.get_experimental_options().get("disable_meta_optimizer", False)
 
 

@@ -54,16 +54,16 @@ delete_options = pywrap_tf_session.TF_DeleteBuffer
 
 
 def optimizer_rounds(session: Any) -> int:
-    """Return the number of graph optimiser passes over a session's graph; 0 for TensorFlow's default."""
+    """Return the number of graph optimizer passes over a session's graph; 0 for TensorFlow's default."""
     config = getattr(session, "_config", None)
     return int(config.graph_options.rewrite_options.meta_optimizer_iterations) if config is not None else 0
 
 
 def why_not_optimized(session: Any) -> str | None:
-    """Return why the graph optimiser does not see what a session runs, where that is known."""
+    """Return why the graph optimizer does not see what a session runs, where that is known."""
     config = getattr(session, "_config", None)
     if config is not None and config.graph_options.rewrite_options.disable_meta_optimizer:
-        return "the graph optimiser is switched off"
+        return "the graph optimizer is switched off"
     if config is not None and config.graph_options.place_pruned_graph:
         return "TensorFlow does not optimise what an InteractiveSession runs"
     return None

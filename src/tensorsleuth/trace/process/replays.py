@@ -48,7 +48,7 @@ def _hide(events: Array, calls: set[int], steps: set[int]) -> None:
 
 
 def _rename(calls: Array, events: Array, original: dict[int, int]) -> None:
-    """Let the rows of the second time say that they are of the first."""
+    """Give the rows of a replay the numbers of the original call."""
     joins = np.flatnonzero((calls["kind"] == CallKind.JOIN) & np.isin(calls["call"], list(original)))
     stale = (calls["kind"] == CallKind.JOIN) & np.isin(calls["call"], list(original.values()))
     calls["kind"][stale] = UNFINISHED

@@ -175,5 +175,5 @@ def _own_socket(path: Path) -> Path:
     if status.st_uid != os.getuid():
         raise OSError("it belongs to another user")
     if real.name != SOCKET_NAME or not real.parent.name.startswith(SOCKET_FOLDER_PREFIX):
-        raise OSError("it is no socket of tensorsleuth's")
+        raise OSError("it is not a socket of tensorsleuth")
     return real

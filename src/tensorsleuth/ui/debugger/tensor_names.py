@@ -66,7 +66,7 @@ def _places_named(debugger: Debugger, name: str) -> Array:
     if named.any():
         return _of_output(debugger, np.flatnonzero(named), output, name)
     if any(_ends(op, bare) for op in debugger.trace.ops()):
-        raise SleuthError(f"{name!r} was never computed: TensorFlow's optimiser fused it, or had no need of it.")
+        raise SleuthError(f"{name!r} was never computed: TensorFlow's optimizer fused it, or had no need of it.")
     raise SleuthError(f"there is no tensor {name!r} in the run. {_nearest(debugger, bare)}")
 
 

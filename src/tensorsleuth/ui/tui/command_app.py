@@ -103,7 +103,7 @@ class CommandApp(BackgroundApp):
 
 
 def _short(command_result: CommandResult, blocks: int) -> bool:
-    """Return whether an answer is but a sentence or two."""
+    """Return whether an answer is only a sentence or two."""
     return 0 < len(command_result.blocks) <= blocks and all(
         isinstance(block, TextBlock) for block in command_result.blocks
     )

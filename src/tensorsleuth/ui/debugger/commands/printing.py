@@ -190,7 +190,7 @@ COMMANDS = (
         "pf",
         print_feed,
         "List what Python passed in: arguments of functions, and arrays.",
-        (option("name", help="names that begin so: a regular expression", nargs="?"),),
+        (option("name", help="only names whose start matches this regular expression", nargs="?"),),
         ("print_feed",),
     ),
 )

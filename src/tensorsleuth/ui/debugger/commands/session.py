@@ -28,7 +28,7 @@ COMMANDS = (
     Command(
         "help",
         help_,
-        "List the commands, or tell about one.",
+        "List the commands, or explain one.",
         (option("command", help="its name", nargs="?"),),
         ("h", "?"),
     ),

@@ -35,7 +35,7 @@ def embed_answers(local_client: LocalClient) -> None:
 
 
 def _run_list(run: Answer) -> Answer:
-    """The list of runs, with this one: the others are nobody's business."""
+    """Return the list of runs with only this one: an export must not reveal the others."""
     fields = ("name", "program", "command", "started", "seconds", "status", "ending", "mode", "steps", "tensors", "bad")
     return {"begin": 0, "end": 1, "total": 1, "items": [{key: run.get(key) for key in fields}]}
 

@@ -1,4 +1,4 @@
-"""When what was computed: counts by lane and stretch of time, and the training steps."""
+"""The timeline: counts of tensors by lane and time interval, and the training steps."""
 
 from __future__ import annotations
 
