@@ -90,7 +90,7 @@ def forward_op(op: Any) -> Any | None:
 
 
 def python_op(made: dict[str, Any], node: Any) -> Any | None:
-    """The Python op of a node. TensorFlow puts a number behind the name of one that an output is named after, too."""
+    """Return the Python op of a node. TensorFlow adds a number to the name of an op that an output is named after."""
     op = made.get(node.name)
     if op is None:
         op = made.get(node.name.rpartition("_")[0])

@@ -344,7 +344,7 @@ def _last_iteration(rows: list[Row], listed: bool) -> Row | None:
 
 
 def constant_of(node: Node) -> tuple[float, ...] | None:
-    """The numbers of a constant; None where they were not kept, a NaN where one is all that is known of them."""
+    """Return the numbers of a constant; None if they were not kept, a NaN if the trace knows only that it has one."""
     try:
         return tuple(float(value) for value in node.attrs["value"])
     except (KeyError, ValueError):  # too large to be kept, complex, or text

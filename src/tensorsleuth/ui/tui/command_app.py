@@ -30,7 +30,7 @@ class CommandApp(BackgroundApp):
         raise NotImplementedError
 
     def action_command(self, line: str) -> None:
-        """Run a command beside the screen, after those before it: a live program may let it wait."""
+        """Run a command off the screen's thread, after earlier commands: a live program may make it wait."""
         self._waiting.append(line)
         self._run_next()
 

@@ -32,7 +32,7 @@ def sort_places(opened: OpenRun, places: Array, asked: Parameters) -> Array:
 
 
 def _narrow(keys: Array, descending: bool) -> Array:
-    """Integers, turned round for a descending order; of 16 bits where they fit: NumPy sorts those far faster."""
+    """Return integers to sort by, negated for a descending order; 16 bits if they fit, as NumPy sorts those faster."""
     lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
     if highest - lowest >= 1 << 16:
         return -keys if descending else keys
