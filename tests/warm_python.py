@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -25,6 +27,14 @@ from tests import processes
 
 REPOSITORY = Path(__file__).parent.parent
 SLEUTH = ("-m", "tensorsleuth.cli.main")
+# What most forks import: the recorder, and what `sleuth run` and `sleuth why` need after it.
+OFTEN_IMPORTED = (
+    "tensorsleuth.live.layer_stats.observer",
+    "tensorsleuth.cli.commands.run",
+    "tensorsleuth.cli.commands.why",
+    "tensorsleuth.cli.output.closing",
+    "tensorsleuth.diagnose.report",
+)
 
 
 class WarmPython:
@@ -77,6 +87,9 @@ def shared() -> WarmPython:
 def serve() -> None:
     import tensorflow  # noqa: F401
 
+    for name in OFTEN_IMPORTED:
+        importlib.import_module(name)
+    gc.freeze()  # so that no fork looks through, and copies, what was imported before it
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
