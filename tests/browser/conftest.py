@@ -73,12 +73,12 @@ def open_page(browser: Browser, refused: list[str]) -> Iterator[Open]:
         assert [line for line in wrong if not any(part in line for part in refused)] == []
 
 
-@pytest.fixture
-def demo(demo_logdir: Path, served: Callable[[Path], Serving]) -> str:
-    """The address of the demo's run."""
-    running = served(demo_logdir)
+@pytest.fixture(scope="module")
+def demo(demo_logdir: Path) -> Iterator[str]:
+    """The address of the demo's run, served once for all that only look at it."""
     (run,) = [path.name for path in demo_logdir.iterdir() if path.is_dir()]
-    return f"http://127.0.0.1:{running.port}/#run={run}"
+    with serving(demo_logdir, files=page_files.load()) as running:
+        yield f"http://127.0.0.1:{running.port}/#run={run}"
 
 
 @pytest.fixture

@@ -14,12 +14,17 @@ from tests.browser.recording import sleuth
 NOT_TAKEN = "not taken along"
 
 
-@pytest.fixture
-def exported(demo_logdir: Path, tmp_path: Path, open_page: Callable[..., Page]) -> Page:
-    target = tmp_path / "page.html"
+@pytest.fixture(scope="module")
+def page_file(demo_logdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("exported") / "page.html"
     sleuth("view", "--logdir", demo_logdir, "--export", target)
     assert target.stat().st_size < 5_200_000
-    return open_page(f"file://{target}")
+    return target
+
+
+@pytest.fixture
+def exported(page_file: Path, open_page: Callable[..., Page]) -> Page:
+    return open_page(f"file://{page_file}")
 
 
 def test_its_first_screen_is_the_page_s(exported: Page) -> None:
