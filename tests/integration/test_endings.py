@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm_python
 from tests.integration.memory_group import enter, limited_group
 
 if importlib.util.find_spec("tensorflow") is None:
@@ -35,7 +36,7 @@ class Ended:
         self.code = code
         self.stderr = stderr
         (self.run,) = folder.glob("runs/*")
-        asked = subprocess.run([*SLEUTH, "why", "--json", str(self.run)], capture_output=True, text=True, check=False)
+        asked = warm_python.shared().sleuth("why", "--json", self.run)
         assert asked.returncode == 1, asked.stderr
         self.verdict: dict[str, Any] = json.loads(asked.stdout)
         self.finding: dict[str, Any] = self.verdict["findings"][0]

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm_python
 from tests.integration.training_program import PROGRAM
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -60,6 +61,11 @@ def running(*options: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
+
+
+def to_its_end(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run the program without anybody who could answer it."""
+    return warm_python.shared().sleuth("run", "--quiet", *options, "train.py", cwd=Path.cwd())
 
 
 class Debugger:
@@ -144,10 +150,9 @@ def test_a_debugger_drives_the_program() -> None:
 @pytest.mark.usefixtures("place")
 def test_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLEUTH_PAUSE_TIMEOUT", "0.5")
-    with running("--break", "grad_norm > 100", "--break-on", "gradient:weights") as process:
-        out, err = process.communicate(timeout=LONG)
-    assert process.returncode == 0 and out.endswith("finished\n")
-    assert err.count("paused:") == 1 and "the program goes on" in err
+    done = to_its_end("--break", "grad_norm > 100", "--break-on", "gradient:weights")
+    assert done.returncode == 0 and done.stdout.endswith("finished\n")
+    assert done.stderr.count("paused:") == 1 and "the program goes on" in done.stderr
 
 
 @pytest.mark.usefixtures("place")
@@ -165,10 +170,9 @@ def test_signals_reach_a_paused_program(number: signal.Signals) -> None:
 
 @pytest.mark.usefixtures("place")
 def test_stop_from_the_command_line_and_a_wrong_condition() -> None:
-    done = subprocess.run(command("--break", "nann > 0"), capture_output=True, text=True, timeout=LONG, check=False)
+    done = to_its_end("--break", "nann > 0")
     assert done.returncode == 2 and "Did you mean 'nan'" in done.stderr and not Path("sleuth_runs").exists()
-    stopping = command("--break", "nan > 0", "--break", "max > 2000", "--break-on", "gradient:.*", "--then", "stop")
-    done = subprocess.run(stopping, capture_output=True, text=True, timeout=LONG, check=False)
+    done = to_its_end("--break", "nan > 0", "--break", "max > 2000", "--break-on", "gradient:.*", "--then", "stop")
     assert done.returncode == 1 and "break_when stopped the program: max > 2000 holds of" in done.stderr
 
 
