@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -78,11 +80,17 @@ def build_library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
 
 @pytest.fixture(scope="session")
 def recorder_path(build_library: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The native library less what needs TensorFlow, and `hammer`."""
-    hammer = tmp_path_factory.mktemp("hammer") / "hammer.cc"
-    hammer.write_text(HAMMER)
-    avx2 = SOURCES / "kernels/health_avx2.cc"
-    return build_library("librecorder.so", *(SOURCES / part for part in PARTS), avx2, hammer)
+    """The native library less what needs TensorFlow, and `hammer`; compiled once for all workers of the session."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "recorder"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (library := folder / "librecorder.so").exists():
+            (folder / "hammer.cc").write_text(HAMMER)
+            sources = [SOURCES / part for part in (*PARTS, "kernels/health_avx2.cc")]
+            build_library("librecorder.so", *sources, folder / "hammer.cc").rename(library)
+    return library
 
 
 @pytest.fixture(scope="session")
