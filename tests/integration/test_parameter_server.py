@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm_python
 from tests.integration.test_workers import QUIET, SLEUTH, free_ports
 
 PROGRAM = """
@@ -62,7 +63,7 @@ def results(folder: Path, how: str, command: list[str]) -> list[str]:
 
 def verdict(folder: Path, how: str) -> tuple[dict[str, Any], list[str]]:
     watched = results(folder, how, [*SLEUTH, "run", "--quiet"])
-    why = subprocess.run([*SLEUTH, "why", "--json"], cwd=folder, capture_output=True, text=True)
+    why = warm_python.shared().sleuth("why", "--json", cwd=folder)
     found: dict[str, Any] = json.loads(why.stdout)
     assert found["trouble"] == []
     return found, watched

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm_python
 
 WORKER = """
 import json, os, signal, sys
@@ -87,7 +88,7 @@ def launch(folder: Path, *args: str, watched: bool = True) -> subprocess.Complet
 
 
 def findings(folder: Path) -> list[dict[str, Any]]:
-    why = subprocess.run([*SLEUTH, "why", "--json"], cwd=folder, capture_output=True, text=True)
+    why = warm_python.shared().sleuth("why", "--json", cwd=folder)
     found: list[dict[str, Any]] = json.loads(why.stdout)["findings"]
     return found
 
