@@ -78,6 +78,7 @@ demo: native  ## Run a program with a bug, and be told the line (installs Tensor
 		echo 'The page of `sleuth view` is not built yet. To build it (needs Node.js 20 and npm): make page'
 
 test: $(READY) native page chromium $(READY_215)  ## Check and test everything but what takes long
+	@$(BIN)/python -m compileall -q src  # PYTHONDONTWRITEBYTECODE would have every process of the tests do it anew
 	@$(MAKE) --no-print-directory -j 2 lint-and-page test-python
 	@$(MAKE) --no-print-directory test-machine test-compat
 
