@@ -6,6 +6,7 @@ Prints the gallery's score here, for pytest-xdist loads no other conftest in its
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -48,6 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG_TEST_SECONDS))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # so that no collection looks through TensorFlow and all tests again
 
 
 @pytest.hookimpl(wrapper=True)
