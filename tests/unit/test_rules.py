@@ -12,8 +12,11 @@ from types import ModuleType
 import pytest
 from tests.unit import little_run
 
+from tensorsleuth.core.dtypes import DTYPES
 from tensorsleuth.core.finding import Basis
+from tensorsleuth.diagnose import needs
 from tensorsleuth.diagnose import rules as module
+from tensorsleuth.diagnose.needs import Need, recorded_parts
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.diagnose.rules import FOLDERS, RuleFindings, rule_findings, rules, rules_in
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -60,6 +63,33 @@ def test_a_new_file_is_all_that_a_rule_needs(
     assert told.severity == "note" and told.basis is Basis.COUNTED and told.fix == "read on"
 
 
+def test_rules_about_what_was_not_recorded_are_not_imported(folder: ModuleType) -> None:
+    needing = Path(folder.__path__[0], "inner", "__init__.py")
+    needing.write_text("from tensorsleuth.diagnose.needs import Need\n\nNEEDS = Need.TEXTS | Need.TRACES\n")
+    assert rules_in(folder, parts=Need.TRAINING) == () and f"{folder.__name__}.inner.new" not in sys.modules
+    assert [rule.id for rule in rules_in(folder, parts=Need.TRAINING | Need.TEXTS)] == ["was-recorded"]
+
+
+def test_a_folder_without_needs_is_always_asked(folder: ModuleType) -> None:
+    assert [rule.id for rule in rules_in(folder, parts=Need(0))] == ["was-recorded"]
+
+
+def test_every_folder_of_rules_lists_its_needs() -> None:
+    paths = {path.parent for folder in FOLDERS for path in Path(folder.__path__[0]).rglob("*.py") if has_find(path)}
+    assert [path.name for path in paths if "\nNEEDS = " not in (path / "__init__.py").read_text()] == []
+
+
+def test_a_process_is_asked_about_what_it_has(process: ProcessTrace) -> None:
+    parts = process.cached(recorded_parts)
+    assert parts and {rule.id for rule in rules(process)} < {rule.id for rule in rules()}
+    assert Need.STEPS in parts and Need.TEXTS not in parts and "kept-tensors" in {rule.id for rule in rules(process)}
+
+
+def test_every_part_is_looked_for() -> None:
+    assert {*needs._TESTS} == {*Need}
+    assert max(dtype.itemsize for dtype in DTYPES.values()) == needs._MAX_ITEM_BYTES  # else large ones are missed
+
+
 def test_every_file_with_find_has_a_rule() -> None:
     finds = [path for folder in FOLDERS for path in Path(folder.__path__[0]).rglob("*.py") if has_find(path)]
     assert len(finds) == len(rules()) > 40
@@ -83,7 +113,7 @@ def says(name: str, *supersedes: str, severity: Severity = Severity.WRONG, confi
 
 
 def found(process: ProcessTrace, monkeypatch: pytest.MonkeyPatch, *every: Rule) -> list[str]:
-    monkeypatch.setattr(module, "rules", lambda: every)
+    monkeypatch.setattr(module, "rules", lambda process: every)
     return [one.cause for one in rule_findings(process)]
 
 

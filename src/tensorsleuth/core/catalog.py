@@ -13,6 +13,7 @@ from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 
 TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
+_FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,11 @@ class Function:
     kind: str  # train, backward, write or plain
     tensors: int  # how many tensor ids an instance takes
     argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # that it was traced for; -1 for any size
+
+    @property
+    def trains(self) -> bool:
+        """Return whether gradients are computed in it, or of it by a tape outside of it."""
+        return self.kind == "train" or self.name.startswith(_FORWARD_PREFIX)
 
     def number(self, node: Node) -> int:
         """The place of a node among `nodes`: they are ordered by their first output."""

@@ -24,7 +24,6 @@ MAX_NESTING = 100
 MAX_HOPS_TO_WEIGHTS = 8  # ops
 MAX_HOPS_TO_GRADIENT = 30
 COUNT_COLUMNS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
-_FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
 _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 
 
@@ -44,7 +43,7 @@ class TrainingGraph:
         return {
             self.root_instance(instance).id: self.root_instance(instance)
             for instance, function in self.process.catalogue.called_functions()
-            if function.kind == "train" or function.name.startswith(_FORWARD_PREFIX)
+            if function.trains
         }
 
     @cached_property

@@ -13,12 +13,13 @@ from tensorsleuth.core.ops.products import GROWING_OPS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours
 from tensorsleuth.diagnose.graph.operands import Operand, first_outputs, operands
 from tensorsleuth.diagnose.health_words import format_bytes
+from tensorsleuth.diagnose.needs import LARGE_TENSOR_BYTES
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MIN_BYTES = 4_000_000  # bytes
+MIN_BYTES = LARGE_TENSOR_BYTES
 MIN_SIZE_FACTOR = 10
 MIN_INPUT_BYTES = 1_000  # bytes of what goes in: less is a shape or a seed, and what comes out is made of nothing
 MOST_NOTES = 3

@@ -1,0 +1,7 @@
+"""Rules about training."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.needs import Need
+
+NEEDS = Need.TRAINING

@@ -1,0 +1,70 @@
+"""The parts of a recording that rules need. A process without them is not asked, and the rules are not imported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Flag, auto
+
+from tensorsleuth.core.catalog import Catalogue
+from tensorsleuth.core.series import OF_LAYER_STATS
+from tensorsleuth.trace.process.process import ProcessTrace
+
+LARGE_TENSOR_BYTES = 4_000_000
+_MAX_ITEM_BYTES = 16  # of a complex128
+
+
+class Need(Flag):
+    """A part of a recording. `NEEDS` of a folder of rules lists all that its rules can say anything about.
+
+    A folder is left out if a process has none of the parts that it lists.
+    """
+
+    TRAINING = auto()  # functions with gradients
+    LAYER_STATISTICS = auto()  # attention, layers, gradients, inputs (docs/inside.md)
+    TAPE_VARIABLES = auto()  # that eager code watches, and asks no gradients of
+    SQUARE_TENSORS = auto()  # [N, N]
+    LARGE_TENSORS = auto()
+    STEPS = auto()  # more than one
+    TRACES = auto()  # of tf.functions
+    TEXTS = auto()
+    HIDDEN_ERRORS = auto()  # that XLA does not raise
+
+
+ALL_PARTS = ~Need(0)
+
+
+def recorded_parts(process: ProcessTrace) -> Need:
+    """Return the parts that a process has recorded. `process.cached(recorded_parts)` looks once."""
+    return Need(sum(need.value for need, has in _TESTS.items() if has(process)))
+
+
+def _in_catalogue(has: Callable[[Catalogue], object]) -> Callable[[ProcessTrace], bool]:
+    return lambda process: bool(has(process.catalogue))
+
+
+def _has_square_tensors(process: ProcessTrace) -> bool:
+    return any(len(shape) == 2 and 1 < shape[0] == shape[1] for shape in process.shapes)
+
+
+def _has_large_tensors(process: ProcessTrace) -> bool:
+    return any(math.prod(shape) * _MAX_ITEM_BYTES >= LARGE_TENSOR_BYTES for shape in process.shapes)
+
+
+def _has_steps(process: ProcessTrace) -> bool:
+    return int(process.calls["step"].max(initial=-1)) > 0
+
+
+_TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
+    Need.TRAINING: _in_catalogue(lambda known: any(one.trains for one in known.functions.values())),
+    Need.LAYER_STATISTICS: _in_catalogue(
+        lambda known: any(one.owner == OF_LAYER_STATS for one in known.series.values())
+    ),
+    Need.TAPE_VARIABLES: _in_catalogue(lambda known: known.unused_tape_variables),
+    Need.SQUARE_TENSORS: _has_square_tensors,
+    Need.LARGE_TENSORS: _has_large_tensors,
+    Need.STEPS: _has_steps,
+    Need.TRACES: _in_catalogue(lambda known: known.traces),
+    Need.TEXTS: _in_catalogue(lambda known: known.texts),
+    Need.HIDDEN_ERRORS: _in_catalogue(lambda known: known.hidden_failures),
+}
