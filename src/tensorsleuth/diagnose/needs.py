@@ -1,4 +1,4 @@
-"""The parts of a recording that rules need. A process without them is not asked, and the rules are not imported."""
+"""The parts of a recording that rules and causes are about: they are asked only about a process that has some."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from enum import Flag, auto
 
-from tensorsleuth.core.catalog import Catalogue
+from tensorsleuth.core.catalog import Catalogue, EagerOp
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.core.series import OF_LAYER_STATS
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -15,12 +16,15 @@ _MAX_ITEM_BYTES = 16  # of a complex128
 
 
 class Need(Flag):
-    """A part of a recording. `NEEDS` of a folder of rules lists all that its rules can say anything about.
+    """A part of a recording. `NEEDS` of a folder of rules, or of a cause, lists all that it can say anything about.
 
-    A folder is left out if a process has none of the parts that it lists.
+    It is left out if a process has none of the parts that it lists.
     """
 
+    FUNCTIONS = auto()  # of any kind
     TRAINING = auto()  # functions with gradients
+    EAGER_GRADIENTS = auto()  # of eager code, op by op
+    VARIABLES = auto()  # that eager code reads
     LAYER_STATISTICS = auto()  # attention, layers, gradients, inputs (docs/inside.md)
     TAPE_VARIABLES = auto()  # that eager code watches, and asks no gradients of
     SQUARE_TENSORS = auto()  # [N, N]
@@ -43,6 +47,10 @@ def _in_catalogue(has: Callable[[Catalogue], object]) -> Callable[[ProcessTrace]
     return lambda process: bool(has(process.catalogue))
 
 
+def _is_gradient(catalogue: Catalogue, op: EagerOp) -> bool:
+    return op.forward > 0 or op.forward in catalogue.eager
+
+
 def _has_square_tensors(process: ProcessTrace) -> bool:
     return any(len(shape) == 2 and 1 < shape[0] == shape[1] for shape in process.shapes)
 
@@ -56,7 +64,10 @@ def _has_steps(process: ProcessTrace) -> bool:
 
 
 _TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
+    Need.FUNCTIONS: _in_catalogue(lambda known: known.functions),
     Need.TRAINING: _in_catalogue(lambda known: any(one.trains for one in known.functions.values())),
+    Need.EAGER_GRADIENTS: _in_catalogue(lambda known: any(_is_gradient(known, one) for one in known.eager.values())),
+    Need.VARIABLES: _in_catalogue(lambda known: any(one.type in VARIABLE_READS for one in known.eager.values())),
     Need.LAYER_STATISTICS: _in_catalogue(
         lambda known: any(one.owner == OF_LAYER_STATS for one in known.series.values())
     ),

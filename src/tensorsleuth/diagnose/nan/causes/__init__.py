@@ -1,27 +1,55 @@
 """The causes that are known, one a file. A new file with `match(case) -> Explanation | None` is found by itself.
 
+`OPS` of a file lists the ops that its cause is about, and `NEEDS` the parts of a recording (`diagnose/needs.py`): it is
+asked only about a case with one of these ops, of a process that has one of these parts.
+
 A cause answers None unless what it needs to see is there. Its confidence says how sure it is: 0.9 where nothing else
 explains what was seen, 0.6 where it fits. The surest story is told; where none fits, the origin is shown without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.needs import Need, recorded_parts
 
 CauseMatcher = Callable[[Case], Explanation | None]
 
 
+@dataclass(frozen=True)
+class Cause:
+    """A file of this folder."""
+
+    match: CauseMatcher
+    ops: Set[str] | None  # None for any
+    needs: Need | None  # None for a cause that any process may have
+
+    def may_explain(self, case: Case, ops: Set[str | None]) -> bool:
+        """Return whether it is worth asking, without running any of it."""
+        if self.ops is not None and self.ops.isdisjoint(ops):
+            return False
+        return self.needs is None or bool(self.needs & case.process.cached(recorded_parts))
+
+
 @cache
-def causes() -> tuple[CauseMatcher, ...]:
-    return tuple(import_module(f"{__name__}.{module.name}").match for module in iter_modules(__path__))
+def causes() -> tuple[Cause, ...]:
+    files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    return tuple(Cause(file.match, getattr(file, "OPS", None), getattr(file, "NEEDS", None)) for file in files)
 
 
 def explain(case: Case) -> tuple[Case, Explanation] | None:
     """Return the explanation with the highest confidence, and its op: the case's own, or one fused into it."""
-    told = [(one, story) for one in case.candidates for match in causes() if (story := match(one)) is not None]
+    told = [(one, story) for one in case.candidates for story in _explanations(one)]
     return max(told, key=lambda pair: pair[1].confidence, default=None)
+
+
+def _explanations(case: Case) -> list[Explanation]:
+    """The op may be fused into another, differentiate one, or only hand on what came from outside."""
+    ops = {case.op, case.differentiates, case.out.op}
+    asked = (cause.match(case) for cause in causes() if cause.may_explain(case, ops))
+    return [one for one in asked if one is not None]

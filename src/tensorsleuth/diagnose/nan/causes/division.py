@@ -6,9 +6,11 @@ from tensorsleuth.core.ops.numerics import ALL_DIVISIONS, NORMS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset(ALL_DIVISIONS)
+
 
 def match(case: Case) -> Explanation | None:
-    if case.differentiates is not None or case.op not in ALL_DIVISIONS or case.op_node is None:
+    if case.differentiates is not None or case.op not in OPS or case.op_node is None:
         return None
     slot = 0 if case.op in ("Reciprocal", "Inv") else 1
     divisor = case.input(slot)

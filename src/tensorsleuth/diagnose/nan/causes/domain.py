@@ -5,6 +5,8 @@ from __future__ import annotations
 from tensorsleuth.core.ops.numerics import DOMAINS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset(DOMAINS)
+
 
 def match(case: Case) -> Explanation | None:
     x = case.input(0)

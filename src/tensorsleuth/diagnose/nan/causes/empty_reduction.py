@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset(["Mean", "Max", "Min", "SegmentMean"])
+
 
 def match(case: Case) -> Explanation | None:
     x = case.input(0)
-    if case.op not in ("Mean", "Max", "Min", "SegmentMean") or x is None or x.shape is None or x.elements:
+    if case.op not in OPS or x is None or x.shape is None or x.elements:
         return None
     shape = list(x.shape)
     if case.op in ("Mean", "SegmentMean"):

@@ -7,11 +7,15 @@ computed.
 from __future__ import annotations
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.needs import Need
+
+OPS = frozenset(["Sqrt", "Rsqrt", "Norm", "EuclideanNorm", "Pow", "Log", "RealDiv"])
+NEEDS = Need.FUNCTIONS | Need.EAGER_GRADIENTS
 
 
 def match(case: Case) -> Explanation | None:
     kind = case.differentiates
-    if kind not in ("Sqrt", "Rsqrt", "Norm", "EuclideanNorm", "Pow", "Log", "RealDiv"):
+    if kind not in OPS:
         return None
     if not any(one.has_range and one.count("zero") for one in case.inputs):
         return None

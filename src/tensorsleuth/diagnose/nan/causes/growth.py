@@ -7,7 +7,10 @@ import math
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.history import ValueGrowth
 from tensorsleuth.diagnose.nan.last_update import WeightUpdate, last_update
+from tensorsleuth.diagnose.needs import Need
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+
+NEEDS = Need.FUNCTIONS | Need.VARIABLES
 
 
 def match(case: Case) -> Explanation | None:

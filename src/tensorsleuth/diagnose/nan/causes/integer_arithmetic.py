@@ -6,9 +6,11 @@ from tensorsleuth.core.ops.numerics import INTEGER_DIVISIONS, NOT_OF_NEGATIVES, 
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset([*NOT_OF_NEGATIVES, *NOT_OF_ZERO])
+
 
 def match(case: Case) -> Explanation | None:
-    if case.differentiates is not None or case.op not in (*NOT_OF_NEGATIVES, *NOT_OF_ZERO):
+    if case.differentiates is not None or case.op not in OPS:
         return None
     integers = [one for one in _integer_ops(case) if "int" in case.neighbours.dtype(one)]
     if not integers:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from tensorsleuth.core.ops.reductions import SPARSE_CROSS_ENTROPY
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset([SPARSE_CROSS_ENTROPY])
+
 
 def match(case: Case) -> Explanation | None:
-    if (case.differentiates or case.op) != SPARSE_CROSS_ENTROPY or len(case.inputs) < 2:
+    if (case.differentiates or case.op) not in OPS or len(case.inputs) < 2:
         return None
     logits, labels = case.inputs[0], case.inputs[1]
     shape = logits.shape

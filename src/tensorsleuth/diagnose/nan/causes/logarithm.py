@@ -10,9 +10,11 @@ from tensorsleuth.diagnose.nan.case import Case, Explanation
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
+OPS = frozenset(["Log", "Log1p", "Xlogy"])
+
 
 def match(case: Case) -> Explanation | None:
-    if case.op not in ("Log", "Log1p", "Xlogy") or case.differentiates is not None:
+    if case.op not in OPS or case.differentiates is not None:
         return None
     x = case.input(1 if case.op == "Xlogy" else 0)
     if x is None or not x.has_range:

@@ -10,9 +10,11 @@ from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
 
+OPS = frozenset([*EXPONENTIALS, *OVERFLOWING_SUMS, *OVERFLOWING_MULTIPLICATIONS, *DIVISIONS, "Cast"])
+
 
 def match(case: Case) -> Explanation | None:
-    if not case.out.has_inf or case.origin.from_outside:
+    if case.op not in OPS or not case.out.has_inf or case.origin.from_outside:
         return None
     if case.op in EXPONENTIALS:
         return _exponential(case)

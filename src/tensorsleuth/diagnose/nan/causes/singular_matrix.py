@@ -5,10 +5,12 @@ from __future__ import annotations
 from tensorsleuth.core.ops.products import DETERMINANTS, FACTORISATIONS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
+OPS = frozenset([*FACTORISATIONS, *DETERMINANTS])
+
 
 def match(case: Case) -> Explanation | None:
     kind = case.differentiates or case.op
-    if kind not in (*FACTORISATIONS, *DETERMINANTS) or any(one.bad for one in case.inputs):
+    if kind not in OPS or any(one.bad for one in case.inputs):
         return None
     what = {"Cholesky": "is not positive definite"}.get(kind, "is singular, or nearly so")
     said = "differentiates" if case.differentiates else "takes"

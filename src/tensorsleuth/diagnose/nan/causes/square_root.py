@@ -8,10 +8,12 @@ from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes.division import is_deviation, is_norm
 
+OPS = frozenset(["Sqrt", "Rsqrt", "Pow"])
+
 
 def match(case: Case) -> Explanation | None:
     x = case.input(0)
-    if case.differentiates is not None or x is None or not x.has_range:
+    if case.op not in OPS or case.differentiates is not None or x is None or not x.has_range:
         return None
     if case.op in ("Sqrt", "Rsqrt") and x.min < 0 and case.out.has_nan:
         why = f"takes the square root of negative numbers (down to {x.min:.4g})"

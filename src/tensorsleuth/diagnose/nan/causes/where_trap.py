@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tensorsleuth.core.ops.kinds import SELECTS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.needs import Need
+
+NEEDS = Need.FUNCTIONS | Need.EAGER_GRADIENTS
 
 
 def match(case: Case) -> Explanation | None:
