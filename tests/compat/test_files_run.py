@@ -1,4 +1,4 @@
-"""How much of this package runs while a small program is recorded: what it does not use is not made."""
+"""How much of this package runs while a small program is recorded and diagnosed: what it does not use is not made."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 MOST_FILES = 49
-PROGRAM = """
+MOST_FILES_TO_DIAGNOSE = 35
+TRACE = """
 import json, os, sys, threading
-import tensorflow as tf
 import tensorsleuth
 
 package = os.path.dirname(tensorsleuth.__file__) + os.sep
@@ -30,7 +30,9 @@ def in_import(frame):
             return True
         frame = frame.f_back
     return False
-
+"""
+RECORD = """
+import tensorflow as tf
 threading.settrace(trace)
 sys.settrace(trace)
 with tensorsleuth.record(sys.argv[1]):
@@ -40,15 +42,40 @@ with tensorsleuth.record(sys.argv[1]):
 sys.settrace(None)
 print(json.dumps(sorted(run)))
 """
+DIAGNOSE = """
+(recorded,) = os.listdir(sys.argv[1])
+sys.settrace(trace)
+diagnosis = tensorsleuth.diagnose(os.path.join(sys.argv[1], recorded))
+sys.settrace(None)
+assert [finding.cause for finding in diagnosis] == ["log-negative"] and diagnosis.end.kind == "finished"
+assert "tensorflow" not in sys.modules
+print(json.dumps(sorted(run)))
+"""
 
 
 @pytest.fixture(scope="module")
-def files_run(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The files of this package whose functions are called, from `record()` to the end of the recording."""
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path_factory.mktemp("runs"))]
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+def run_files(program: str, runs: Path) -> list[str]:
+    """The files of this package whose functions a program calls."""
+    command = [sys.executable, "-c", TRACE + program, str(runs)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SLEUTH_")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return [Path(name).as_posix() for name in json.loads(done.stdout.splitlines()[-1])]
+
+
+@pytest.fixture(scope="module")
+def files_run(runs: Path) -> list[str]:
+    """The files that run from `record()` to the end of the recording."""
+    return run_files(RECORD, runs)
+
+
+@pytest.fixture(scope="module")
+def files_to_diagnose(files_run: list[str], runs: Path) -> list[str]:
+    """The files that run to find the line and the cause of its one NaN."""
+    return run_files(DIAGNOSE, runs)
 
 
 def test_a_small_program_runs_few_files(files_run: list[str]) -> None:
@@ -59,3 +86,13 @@ def test_what_a_program_does_not_use_is_not_made(files_run: list[str]) -> None:
     unused = ("recording/sessions/", "recording/replay/", "recording/cluster/", "recording/eager/text")
     assert not [name for name in files_run if name.startswith(unused)]
     assert "recording/functions/watched_functions.py" not in files_run
+
+
+def test_one_nan_is_explained_by_few_files(files_to_diagnose: list[str]) -> None:
+    assert len(files_to_diagnose) <= MOST_FILES_TO_DIAGNOSE, files_to_diagnose
+
+
+def test_what_was_not_recorded_is_not_asked_about(files_to_diagnose: list[str]) -> None:
+    unused = ("attention", "exits", "inputs", "leaks", "training")
+    assert not [name for name in files_to_diagnose if name.startswith(tuple(f"diagnose/{one}/" for one in unused))]
+    assert not [name for name in files_to_diagnose if name.startswith(("trace/series/", "analyze/"))]

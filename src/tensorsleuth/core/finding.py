@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from tensorsleuth.core.fit_position import FitPosition, Phase
@@ -87,6 +88,10 @@ class Finding:
         return described
 
 
+def _no_end() -> tuple[RunEnd | None, list[str]]:
+    return None, []
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """All that was found in a run."""
@@ -99,13 +104,28 @@ class Diagnosis:
     events: int
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
-    end: RunEnd | None = None  # how it ended, and what it was doing then
+    find_end: Callable[[], tuple[RunEnd | None, list[str]]] = field(default=_no_end, repr=False, compare=False)
     notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
     unjudged: str | None = None  # why nothing can be said: nothing was recorded
     inside: bool = False  # layers, gradients and attention were recorded, and so checked
+    ended_well: bool = False  # nothing about its end needs an explanation
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
+
+    @cached_property
+    def _end_and_trouble(self) -> tuple[RunEnd | None, list[str]]:
+        return self.find_end()
+
+    @property
+    def end(self) -> RunEnd | None:
+        """Return how it ended, and what it was doing then. Gathered when asked for: it takes memory and threads."""
+        return self._end_and_trouble[0]
+
+    @property
+    def all_trouble(self) -> tuple[str, ...]:
+        """Return what could not be read, of the end too."""
+        return (*self.trouble, *self._end_and_trouble[1])
 
     @property
     def verdict(self) -> str:
@@ -120,7 +140,7 @@ class Diagnosis:
             "masked": [finding.to_json() for finding in self.masked],
             "notes": [finding.to_json() for finding in self.notes],
             "not_covered": list(self.not_covered),
-            "trouble": list(self.trouble),
+            "trouble": list(self.all_trouble),
             "unjudged": self.unjudged,
             "end": self.end.to_json() if self.end is not None else None,
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Flag, auto
 
 from tensorsleuth.core.catalog import Catalogue, EagerOp
+from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.core.series import OF_LAYER_STATS
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -30,6 +31,7 @@ class Need(Flag):
     SQUARE_TENSORS = auto()  # [N, N]
     LARGE_TENSORS = auto()
     STEPS = auto()  # more than one
+    KERAS_BATCHES = auto()
     TRACES = auto()  # of tf.functions
     TEXTS = auto()
     HIDDEN_ERRORS = auto()  # that XLA does not raise
@@ -75,6 +77,7 @@ _TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
     Need.SQUARE_TENSORS: _has_square_tensors,
     Need.LARGE_TENSORS: _has_large_tensors,
     Need.STEPS: _has_steps,
+    Need.KERAS_BATCHES: lambda process: bool((process.calls["kind"] == CallKind.BATCH).any()),
     Need.TRACES: _in_catalogue(lambda known: known.traces),
     Need.TEXTS: _in_catalogue(lambda known: known.texts),
     Need.HIDDEN_ERRORS: _in_catalogue(lambda known: known.hidden_failures),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
-from tensorsleuth.diagnose.exits.add_exit import add_exit_finding
+from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
 from tensorsleuth.diagnose.health_words import describe_health
@@ -25,6 +26,7 @@ from tensorsleuth.diagnose.nan.data_source import arrival_batch
 from tensorsleuth.diagnose.nan.origins import OriginFinder
 from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
+from tensorsleuth.diagnose.needs import Need, recorded_parts
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.rules import rule_findings
@@ -33,8 +35,9 @@ from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.remote_rows import CoordinatorTrace
 from tensorsleuth.trace.reader import Trace, open_trace
-from tensorsleuth.trace.run_summary import step_count
+from tensorsleuth.trace.run_summary import ended_well, step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
@@ -47,7 +50,8 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
     found, trouble = _all_findings(trace, end.get("exit") if isinstance(end, dict) else None)
-    found, moments, unclear = add_exit_finding(trace, found)
+    is_over = ended_well(trace)
+    found, end_of_run, unclear = add_exit_finding(trace, found) if not is_over else (found, None, [])
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _mode_without_values(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
@@ -60,10 +64,11 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         sum(process.event_count for process in trace.processes),
         max(map(step_count, trace.processes), default=0),
         blind,
-        moments,
+        partial(find_end, trace) if is_over else lambda: (end_of_run, []),
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
-        explain_no_data(trace),
-        bool(trace.inside()),
+        explain_no_data(trace) if not any(process.event_count for process in trace.processes) else None,
+        any(process.catalogue.series for process in trace.processes) and bool(trace.inside()),
+        is_over,
     )
 
 
@@ -74,7 +79,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
-            told = add_log_messages(process, add_violations(process, findings_of(process, exit_code)))
+            told = _with_context(process, findings_of(process, exit_code))
             found.append((process, [replace(one, process=number) for one in told]))
             also = rule_findings(process)
             from_rules += [replace(one, process=number, worker=task_name(process)) for one in also]
@@ -83,7 +88,15 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return [*merge_findings(found), *from_rules], trouble
+    is_cluster = any("task" in process.catalogue.meta for process in trace.processes)
+    merged = merge_findings(found) if is_cluster else [one for _, told in found for one in told]
+    return [*merged, *from_rules], trouble
+
+
+def _with_context(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
+    """Add violations, and the messages that the program had logged."""
+    found = add_violations(process, found) if process.catalogue.violations else found
+    return add_log_messages(process, found) if process.catalogue.logs else found
 
 
 def _mode_without_values(trace: Trace) -> str | None:
@@ -95,7 +108,7 @@ def _mode_without_values(trace: Trace) -> str | None:
 
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
     """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
-    death = find_fatal_error(process, exit_code)
+    death = find_fatal_error(process, exit_code) if process.catalogue.failures else None
     fatal = [_failure_finding(process, death)] if death is not None else []
     found = _origin_findings(process)
     follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in MAY_FOLLOW_BAD_VALUE
@@ -225,10 +238,10 @@ class _ExplainedCase:
             **_fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),
-            seen=describe_replay(case.process, case.origin.call_graph.call),
-            worker=worker_of(case.out),
-            replica=self._replica_blame.replica,
-            others=self._replica_blame.others if not self.masked else None,
+            seen=_describe_replay(case.process, case.origin.call_graph.call),
+            worker=worker_of(case.out) if isinstance(case.process, CoordinatorTrace) else None,
+            replica=self._replica_blame.replica if self._replica_blame else None,
+            others=self._replica_blame.others if self._replica_blame and not self.masked else None,
             call=self.call if self.call >= 0 else None,
             tensor=self._event_index(case.out),
             hops=tuple(self._event_index(hop.tensor) if hop.tensor is not None else None for hop in chain),
@@ -246,8 +259,9 @@ class _ExplainedCase:
         return self.case.finder.call_graphs.event_number(one)
 
     @cached_property
-    def _replica_blame(self) -> ReplicaBlame:
-        return ReplicaBlame(self.case)
+    def _replica_blame(self) -> ReplicaBlame | None:
+        """Eager code runs on no replica."""
+        return ReplicaBlame(self.case) if self.case.origin.out.tensor.node is not None else None
 
     @property
     def _is_at_op(self) -> bool:
@@ -264,10 +278,11 @@ class _ExplainedCase:
     def _summary(self, frame: Frame | None) -> str:
         where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
         there = self.case.origin.call_graph
-        step, batch = there.step, self.case.process.batches.of_call(there.call)
+        step, batch = there.step, _batch_of_call(self.case.process, there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
         at = f" at step {step}{fit}" if step is not None and step >= 0 and self._arrival is there else ""
-        at += f" on {self._replica_blame.replica}" if self._replica_blame.replica else ""
+        blame = self._replica_blame
+        at += f" on {blame.replica}" if blame is not None and blame.replica else ""
         if self.explanation is not None:
             return f"{where} {self.explanation.why}{at}."
         return f"{where}: {self.case.op} produced the first NaN or infinity from finite inputs{at}."
@@ -318,7 +333,7 @@ def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         layer=fatal_error.layer,
         **_fit_position(process, fatal_error.failure.call),
         evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
-        seen=describe_replay(process, fatal_error.failure.call),
+        seen=_describe_replay(process, fatal_error.failure.call),
         call=fatal_error.failure.call,
         tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
     )
@@ -326,10 +341,18 @@ def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
 
 def _fit_position(process: ProcessTrace, call: int) -> dict[str, Any]:
     """Return the position in a Keras loop at which a call was made, as fields of a finding."""
-    batch = process.batches.of_call(call)
+    batch = _batch_of_call(process, call)
     if batch is None:
         return {}
     return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
+
+
+def _batch_of_call(process: ProcessTrace, call: int) -> FitPosition | None:
+    return process.batches.of_call(call) if Need.KERAS_BATCHES in process.cached(recorded_parts) else None
+
+
+def _describe_replay(process: ProcessTrace, call: int) -> str | None:
+    return describe_replay(process, call) if process.catalogue.replays else None
 
 
 def _is_recorded(one: ObservedTensor) -> bool:

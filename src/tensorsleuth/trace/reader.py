@@ -16,10 +16,10 @@ from tensorsleuth.core.errors import TraceError
 from tensorsleuth.core.layout.rows import EVENT
 from tensorsleuth.core.series import LogMessage
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
-from tensorsleuth.trace.process.remote_rows import open_processes
+from tensorsleuth.trace.process.remote_rows import SENDS_FILE, open_processes
 from tensorsleuth.trace.query.query import Queries
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
-from tensorsleuth.trace.series.watched import WatchedSeries, select_series, trouble_in
+from tensorsleuth.trace.series.watched import WATCHED_FILE, WatchedSeries, select_series, trouble_in
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.trace.storage.versions import format_mismatch, version_message
 
@@ -46,7 +46,7 @@ class Trace(Queries):
             run_folder.META_FILE, run_folder.read_meta(path)
         )  # `meta` waits for the end
         folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
-        self.processes = open_processes(folders) if self._other_format is None else []
+        self.processes = _open_processes(folders) if self._other_format is None else []
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Trace(Queries):
         """Return the parts of the trace that could not be read, in words."""
         if self._other_format is not None:
             return [version_message(str(self.path), self.meta, [self._other_format])]
-        return [line for process in self.processes for line in [*process.trouble, *trouble_in(process)]]
+        return [line for process in self.processes for line in [*process.trouble, *_watched_trouble(process)]]
 
     @property
     def not_covered(self) -> list[dict[str, Any]]:
@@ -95,6 +95,16 @@ class Trace(Queries):
         for process in self.processes:
             for row in process.bad_rows():
                 yield BadTensor(process, row, process.tensor(row["tensor"]))
+
+
+def _open_processes(folders: list[Path]) -> list[ProcessTrace]:
+    """Open each process. Rows of other processes matter only if one has sent functions to them."""
+    has_senders = any((folder / SENDS_FILE).exists() for folder in folders)
+    return open_processes(folders) if has_senders else [ProcessTrace(folder) for folder in folders]
+
+
+def _watched_trouble(process: ProcessTrace) -> list[str]:
+    return trouble_in(process) if (process.folder / WATCHED_FILE).exists() else []
 
 
 def open_trace(run: str | os.PathLike[str] | None = None, logdir: str | None = None) -> Trace:

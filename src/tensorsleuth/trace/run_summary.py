@@ -86,6 +86,14 @@ def end_words(end: dict[str, Any], alive: bool) -> str:
     return "running" if alive else "unknown"
 
 
+def ended_well(trace: Trace) -> bool:
+    """Return whether the program is known to have come to its end by itself, without an error."""
+    end = trace.meta.get("ended")
+    if not isinstance(end, dict) or end.get("exit") != 0 or isinstance(end.get("signal"), str):
+        return False
+    return not any("uncaught" in process.catalogue.meta for process in trace.processes)
+
+
 def step_count(process: ProcessTrace) -> int:
     """Return the number of training steps: as the recorder counted them, or from the calls of a killed run."""
     counted = process.catalogue.meta.get("steps")

@@ -24,9 +24,22 @@ def add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding],
     try:
         return (*_add_exit_finding(trace, found), [])
     except _CONTRADICTION_ERRORS as error:
-        if os.environ.get("SLEUTH_DEBUG"):
-            raise
-        return found, None, [f"how the program ended: the trace contradicts itself ({error!r})"]
+        return found, None, [_contradiction(error)]
+
+
+def find_end(trace: Trace) -> tuple[RunEnd | None, list[str]]:
+    """Gather the end of a program that ended well, and what of it could not be told."""
+    try:
+        end = ProcessExit.of_trace(trace)
+        return end.run_end(None) if end is not None else None, []
+    except _CONTRADICTION_ERRORS as error:
+        return None, [_contradiction(error)]
+
+
+def _contradiction(error: Exception) -> str:
+    if os.environ.get("SLEUTH_DEBUG"):
+        raise error
+    return f"how the program ended: the trace contradicts itself ({error!r})"
 
 
 def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding], RunEnd | None]:

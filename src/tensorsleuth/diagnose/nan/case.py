@@ -156,13 +156,14 @@ class Case:
     @property
     def layer(self) -> str | None:
         """Return the layer of the op, or of the one that it differentiates; or the metric that it made bad."""
-        layers, eager = LayerLookup(self.process.catalogue), self.out.tensor.eager
+        eager = self.out.tensor.eager
         node = self.op_node.graph_node if self.op_node is not None else None
         if self.op_node is not None and self.op_node.function is not None and node is not None:
-            instance = self.op_node.instance
+            instance, layers = self.op_node.instance, LayerLookup(self.process.catalogue)
             found = layers.of_node(self.op_node.function, node)
             return found or (layers.enclosing_layer(instance) if instance is not None else None) or self._metric
-        return (layers.of_eager(eager) if eager is not None else None) or self._metric
+        scoped = eager is not None and (eager.forward > 0 or "/" in eager.scope + eager.type)
+        return (LayerLookup(self.process.catalogue).of_eager(eager) if eager and scoped else None) or self._metric
 
     @property
     def _metric(self) -> str | None:

@@ -58,9 +58,15 @@ class OriginFinder:
         self.process = process
         self.call_graphs = CallGraphs(process)
         self.variables = VariableIndex(self.call_graphs)
-        self.pipelines = DatasetPipelines(self.call_graphs)
-        self.replicas = Replicas(process)
         self._has_bad_elements: dict[int, bool] = {}  # of calls that read datasets
+
+    @cached_property
+    def pipelines(self) -> DatasetPipelines:
+        return DatasetPipelines(self.call_graphs)
+
+    @cached_property
+    def replicas(self) -> Replicas:
+        return Replicas(self.process)
 
     def find(self) -> Iterator[Origin]:
         """Yield the origins in each tensor, in the order of the calls; only a few if it has many, as in a loop."""
@@ -131,7 +137,7 @@ class OriginFinder:
             if (
                 one.op in CARRIERS
                 or is_literal(one)
-                or any(fed.bad for fed in self.pipelines.source_tensors(self.datasets_behind(one)))
+                or self._is_from_bad_source(one)
                 or self._is_from_bad_element(one)
                 or self._is_reduced_dataset(call_graph, one)
             ):
@@ -142,6 +148,11 @@ class OriginFinder:
         if not one.has_nan or any(other.has_nan for other in bad):
             return None
         return Origin(call_graph, one, slots) if all(self._is_intended(other) for other in bad) else None
+
+    def _is_from_bad_source(self, one: ObservedTensor) -> bool:
+        """Was a dataset behind it made of bad tensors."""
+        datasets = self.datasets_behind(one)
+        return bool(datasets) and any(fed.bad for fed in self.pipelines.source_tensors(datasets))
 
     def _is_reduced_dataset(self, call_graph: CallGraph, one: ObservedTensor) -> bool:
         """Return whether it only passes on a bad result of a dataset's function."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tensorsleuth.core.ops.kinds import (
+    COLLECTIVES,
     DEBUG_OPS,
     EXTERNAL_SOURCES,
     NUMERICS_CHECKS,
@@ -68,7 +69,8 @@ class Spread:
     def _children(self, one: ObservedTensor) -> Iterator[ObservedTensor]:
         moment = self._call_graphs.graph_of(one)
         yield from moment.bad_consumers.get(one.key, [])
-        yield from bad_receivers(moment, one)
+        if one.op in COLLECTIVES:
+            yield from bad_receivers(moment, one)
         if one.call < 0:
             yield from self._finder.bad_batches[:MAX_BATCHES] if self._is_returned(one) else []
         for call in self._consumers(moment, one):
@@ -107,10 +109,10 @@ class Spread:
             self.refused.append(one.key)
 
     def _is_refused(self, one: ObservedTensor) -> bool:
-        tensor, flow = one.tensor, self._call_graphs.flow
+        tensor = one.tensor
         if tensor.node is None or tensor.function is None:
             return False
-        users = flow.consumers(tensor.function, tensor.function.number(tensor.node))
+        users = self._call_graphs.flow.consumers(tensor.function, tensor.function.number(tensor.node))
         return any(tensor.function.nodes[user].type in NUMERICS_CHECKS for user in users)
 
     def _is_result(self, takers: list[str], one: ObservedTensor) -> bool:

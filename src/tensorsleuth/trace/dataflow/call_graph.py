@@ -37,8 +37,12 @@ class CallGraphs:
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process
         self.calls = CallIndex(process)
-        self.flow = ValueFlow(process)
         self._graphs: dict[tuple[int, int], CallGraph] = {}
+
+    @cached_property
+    def flow(self) -> ValueFlow:
+        """The graphs of the functions that were called."""
+        return ValueFlow(self.process)
 
     def of_call(self, call: int) -> CallGraph:
         return self._graph((call, -1))

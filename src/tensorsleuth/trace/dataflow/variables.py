@@ -52,8 +52,11 @@ class VariableIndex:
     def __init__(self, call_graphs: CallGraphs) -> None:
         self._call_graphs = call_graphs
         self._catalogue = call_graphs.process.catalogue
-        self._unseen = UnseenWrites(self._catalogue)
         self._bad_writes: dict[int, dict[Key, list[int]]] = {}
+
+    @cached_property
+    def _unseen(self) -> UnseenWrites:
+        return UnseenWrites(self._catalogue)
 
     @cached_property
     def writers(self) -> dict[int, list[_WriterNode]]:
@@ -119,7 +122,7 @@ class VariableIndex:
             found = (self._call_graphs.by_uid(uid) for uid in uids)
             slots = [[one] if one is not None else [] for one in found]
             yield VariableWrite(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
-        if op.instance < 0:
+        if op.instance < 0 and self._catalogue.functions:
             yield from self._unseen_writes(call, op, uids, handle)
         for writer in self.writers.get(op.instance, []):
             if (suspects and self._is_healthy(writer, moment)) or not self._did_run(writer.instance, moment):

@@ -20,6 +20,7 @@ from tensorsleuth.trace.storage.ring_reader import RingFile
 from tensorsleuth.trace.storage.size_plan import WATCHED_VALUE_BYTES
 from tensorsleuth.trace.storage.values import decode, read_bytes
 
+WATCHED_FILE = "watched.bin"
 DICT_COLUMNS = (
     "step",
     "time",
@@ -237,7 +238,7 @@ def _is_image_batch(shape: tuple[int, ...], flags: int) -> bool:
 
 def trouble_in(process: ProcessTrace) -> list[str]:
     """Return the watched parts that could not be read, in words."""
-    if not (process.folder / "watched.bin").exists():
+    if not (process.folder / WATCHED_FILE).exists():
         return []
     try:
         return WatchedRows(process.folder).damage

@@ -27,8 +27,8 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
     shown = diagnosis.findings if everything else diagnosis.findings[:1]
     parts: list[RenderableType] = []
     for finding in shown:
-        end = diagnosis.end if diagnosis.end is not None and diagnosis.end.kind == finding.cause else None
-        parts += [*_problem(finding, end), Text()]
+        end = diagnosis.end if not diagnosis.ended_well else None
+        parts += [*_problem(finding, end if end is not None and end.kind == finding.cause else None), Text()]
     rest = diagnosis.findings[len(shown) :]
     parts += [Text(f" Also  {printable(headline(finding))}", style="dim") for finding in rest]
     return Group(*parts, *_caveats(diagnosis))
@@ -86,7 +86,7 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     for entry in diagnosis.not_covered:
         said = Text(printable(f"Not covered: {entry['what']} ({first_line(str(entry['why']))})"), style="dim")
         yield Padding(said, (0, 0, 0, 3))
-    for line in diagnosis.trouble:
+    for line in diagnosis.trouble if diagnosis.findings and diagnosis.ended_well else diagnosis.all_trouble:
         yield Text(printable(f"   Not read: {line}"), style="yellow")
 
 
