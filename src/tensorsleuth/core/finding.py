@@ -104,7 +104,7 @@ class Diagnosis:
     events: int
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
-    find_end: Callable[[], tuple[RunEnd | None, list[str]]] = field(default=_no_end, repr=False, compare=False)
+    _find_end: Callable[[], tuple[RunEnd | None, list[str]]] = field(default=_no_end, repr=False, compare=False)
     notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
     unjudged: str | None = None  # why nothing can be said: nothing was recorded
     inside: bool = False  # layers, gradients and attention were recorded, and so checked
@@ -115,7 +115,7 @@ class Diagnosis:
 
     @cached_property
     def _end_and_trouble(self) -> tuple[RunEnd | None, list[str]]:
-        return self.find_end()
+        return self._find_end()
 
     @property
     def end(self) -> RunEnd | None:
