@@ -5,6 +5,7 @@ from __future__ import annotations
 ITERATOR_READS = frozenset(["IteratorGetNext", "IteratorGetNextSync"])  # take the next element
 DATASET_OUTPUTS = ITERATOR_READS | {"OptionalGetValue"}  # their outputs are elements of a dataset
 DATA_READS = DATASET_OUTPUTS | {"ReadFile"}  # elements of a dataset, or files
+STORED_VALUES = frozenset(["Const", "ReadVariableOp"])  # they output what was there before the program ran them
 FILE_READS = frozenset(["RestoreV2", "ReadFile"])  # checkpoints and other files
 TENSOR_DATASETS = frozenset(["TensorDataset", "TensorSliceDataset"])  # of tensors that the program has
 

@@ -19,6 +19,10 @@ INTEGER_DIVISIONS = frozenset(["FloorDiv", "TruncateDiv", "FloorMod", "Div"])  #
 NOT_OF_ZERO = RECIPROCALS | {"Log", "Rsqrt", "Xdivy"}  # infinite for 0
 NOT_OF_NEGATIVES = ROOTS | {"Log", "Log1p", "Lgamma", "Pow"}  # NaN for some negative numbers
 NORMS = ROOTS | {"Norm", "EuclideanNorm"}  # 0 for a vector of zeros
+LOGARITHMS = frozenset(["Log", "Log1p", "Xlogy"])
+ROOTS_AND_POWERS = ROOTS | {"Pow"}
+STEEP_AT_ZERO = NORMS | {"Pow", "Log", "RealDiv"}  # their slope at 0 is infinite
+UNDEFINED_WHEN_EMPTY = frozenset(["Mean", "Max", "Min", "SegmentMean"])  # NaN or infinite over no elements
 
 # (smallest, largest) argument that gives a finite result.
 DOMAINS = {

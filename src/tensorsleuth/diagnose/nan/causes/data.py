@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from tensorsleuth.core.ops.data_ops import FILE_READS
+from tensorsleuth.core.ops.data_ops import FILE_READS, STORED_VALUES
 from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
 from tensorsleuth.diagnose.health_words import describe_index
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
-OPS = EXTERNAL_SOURCES | {"Const", "ReadVariableOp"}
+OPS = EXTERNAL_SOURCES | STORED_VALUES
 
 
 def match(case: Case) -> Explanation | None:

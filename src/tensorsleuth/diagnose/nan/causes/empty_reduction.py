@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import UNDEFINED_WHEN_EMPTY
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-OPS = frozenset(["Mean", "Max", "Min", "SegmentMean"])
+OPS = UNDEFINED_WHEN_EMPTY
 
 
 def match(case: Case) -> Explanation | None:

@@ -6,10 +6,11 @@ computed.
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import STEEP_AT_ZERO
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.needs import Need
 
-OPS = frozenset(["Sqrt", "Rsqrt", "Norm", "EuclideanNorm", "Pow", "Log", "RealDiv"])
+OPS = STEEP_AT_ZERO
 NEEDS = Need.FUNCTIONS | Need.EAGER_GRADIENTS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.ops.numerics import RECIPROCALS
+from tensorsleuth.core.ops.numerics import LOGARITHMS, RECIPROCALS
 from tensorsleuth.core.ops.reductions import SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
 from tensorsleuth.diagnose.nan.case import Case, Explanation
@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.nan.case import Case, Explanation
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
-OPS = frozenset(["Log", "Log1p", "Xlogy"])
+OPS = LOGARITHMS
 
 
 def match(case: Case) -> Explanation | None:

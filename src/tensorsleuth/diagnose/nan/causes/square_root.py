@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tensorsleuth.core.ops.numerics import ROOTS_AND_POWERS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes.division import is_deviation, is_norm
 
-OPS = frozenset(["Sqrt", "Rsqrt", "Pow"])
+OPS = ROOTS_AND_POWERS
 
 
 def match(case: Case) -> Explanation | None:
