@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tensorsleuth import diagnose
+
 PROGRAM = Path(__file__).resolve().parents[2] / "src" / "tensorsleuth" / "demo" / "digits_mlp.py"
 
 
@@ -52,3 +54,10 @@ def test_refuses_two_debuggers_at_once() -> None:
     done = run_demo("--check_numerics", "--dump_dir", "runs")
     assert done.returncode == 2
     assert "--check_numerics and --dump_dir cannot be given together" in done.stderr
+
+
+def test_its_small_buffer_is_large_enough_for_the_verdict(tmp_path: Path) -> None:
+    accuracies("--dump_dir", str(tmp_path), "--dump_tensor_debug_mode", "FULL_HEALTH")
+    finding = diagnose(next(tmp_path.iterdir())).findings[0]
+    assert finding.cause == "cross-entropy-by-hand", finding.summary
+    assert "tf.math.log(probs)" in PROGRAM.read_text().splitlines()[(finding.line or 1) - 1]

@@ -122,7 +122,7 @@ def test_a_ring_keeps_the_newest_rows_and_what_surrounds_the_alarm(tmp_path: Pat
     for number in range(128 * 20):
         assert ring.append(value_row) == number
         if number == 300:
-            ring.raise_alarm(number)
+            ring.raise_alarm(number, kind=0)
     ring.close()
     kept = RingFile(tmp_path / "ring.bin", VALUE)
     chunks = (np.unique(kept.array["event"]) // 128).tolist()

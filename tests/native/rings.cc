@@ -81,7 +81,7 @@ void wrap(const std::string& folder) {
     Meanwhile reads(1, [&](int) { Reader(path).count(); });
     on_threads(kThreads, [&](int thread) {
       written += write_rows(&ring, each / 2);
-      if (!thread) ring.raise_alarm(ring.header()->head / 2);
+      if (!thread) ring.raise_alarm(ring.header()->head / 2, sleuth::kFirstNan);
       written += write_rows(&ring, each / 2);
     });
   }

@@ -9,14 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorsleuth.core.layout.rows import CALL, EVENT
-from tensorsleuth.trace.storage.size_plan import CALL_BYTES, EVENT_BYTES, VALUE_BYTES, WINDOW_ROWS, RingPlan, make_plan
+from tensorsleuth.trace.storage.size_plan import (
+    CALL_BYTES,
+    EVENT_BYTES,
+    MIN_WINDOW_ROWS,
+    VALUE_BYTES,
+    WINDOW_ROWS,
+    RingPlan,
+    make_plan,
+)
 
 SIZES = st.none() | st.integers(-5, 10) | st.integers(1, 10_000_000)
 
 
 def kept(plan: RingPlan) -> int:
     """Rows that are always there, whatever is pinned: all chunks but the pinned ones and the one begun last."""
-    return (plan.chunks - (2 * plan.window + 1 if plan.window else 0) - 1) * plan.chunk_rows
+    return (plan.chunks - (plan.most_pinned if plan.window else 0) - 1) * plan.chunk_rows
 
 
 @given(size=SIZES)
@@ -32,8 +40,9 @@ def test_a_bound_keeps_at_least_that_many(size: int) -> None:
     plan = make_plan(size, keep_values=False)
     assert kept(plan.events) >= size
     assert kept(plan.calls) >= size
-    assert plan.events.window > 0, "also a small one keeps what surrounds the first bad value"
-    assert kept(plan.events) <= size + 2 * plan.events.chunk_rows, "and not much more"
+    for ring in (plan.events, plan.calls):
+        assert ring.window * ring.chunk_rows >= MIN_WINDOW_ROWS, "also a small one keeps the way to the first bad value"
+        assert kept(ring) <= max(size, MIN_WINDOW_ROWS) + 2 * ring.chunk_rows, "and not much more"
 
 
 def test_by_default_disk_is_bounded_and_the_window_is_kept() -> None:

@@ -6,10 +6,13 @@ from tensorsleuth.core.finding import Basis, Diagnosis, Finding
 from tensorsleuth.core.formatting import plural
 
 HIGH_CONFIDENCE, MEDIUM_CONFIDENCE = 0.9, 0.7
+UNKNOWN_INPUTS = 0.2  # of an origin whose inputs may have been bad: their rows were overwritten
 
 
 def confidence_words(finding: Finding, is_end: bool = False) -> str:
     """Return how far to trust a finding, and why; `is_end` means that it tells how the process ended."""
+    if finding.cause == "origin" and finding.confidence <= UNKNOWN_INPUTS:
+        return "low: an earlier value may have been NaN or infinite, its row was overwritten"
     if finding.cause == "origin" and not is_end:
         return "high for the line: its inputs were finite and its output was not. The reason is unknown"
     if finding.basis is Basis.COUNTED and finding.confidence < HIGH_CONFIDENCE:

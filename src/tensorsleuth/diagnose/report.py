@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.catalog import Frame, Site
+from tensorsleuth.core.confidence import UNKNOWN_INPUTS
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import NO_UID
@@ -41,6 +42,7 @@ from tensorsleuth.trace.run_summary import ended_well, step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
+RECORD_ALL = "record it again with a larger circular_buffer_size (0 keeps all rows)"
 CONTRADICTION_ERRORS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -119,7 +121,7 @@ def _origin_findings(process: ProcessTrace) -> list[Finding]:
     found: list[Finding] = []
     finder = OriginFinder(process)
     cases = [Case(finder, birth) for birth in finder.find()]
-    told = [_ExplainedCase(case) for case in cases]
+    told = _without_gaps([_ExplainedCase(case) for case in cases])
     first = min((one.call for one in told if not one.masked and not one.case.origin.from_outside), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
     told = [
@@ -137,6 +139,12 @@ def _origin_findings(process: ProcessTrace) -> list[Finding]:
     return found
 
 
+def _without_gaps(cases: list[_ExplainedCase]) -> list[_ExplainedCase]:
+    """Leave out those whose inputs may have been overwritten, if a known origin did harm before them."""
+    known = [one.call for one in cases if not one.is_behind_gap and not one.masked]
+    return [one for one in cases if not (one.is_behind_gap and known and min(known) < one.call)]
+
+
 def _is_repeated(finding: Finding, found: list[Finding]) -> bool:
     """Is a masked one the same line and cause as one that did harm."""
     same = (one for one in found if (one.file, one.line) == (finding.file, finding.line))
@@ -151,7 +159,8 @@ class _ExplainedCase:
     """A case with the story that explains it."""
 
     def __init__(self, case: Case) -> None:
-        told = explain(case)
+        self.is_behind_gap = case.origin.is_behind_gap
+        told = explain(case) if not self.is_behind_gap else None
         self.case: Case = told[0] if told is not None else case
         self.explanation: Explanation | None = told[1] if told is not None else None
         self.masked = not case.spread.did_harm
@@ -225,7 +234,7 @@ class _ExplainedCase:
         chain = chain_of(case.spread, _HandleNames(case), computed) if not self.masked else ()
         return Finding(
             cause=story.cause if story else "origin",
-            confidence=story.confidence if story else 0.4,
+            confidence=story.confidence if story else UNKNOWN_INPUTS if self.is_behind_gap else 0.4,
             severity="masked" if self.masked else "error",
             summary=self._summary(frame),
             **source_fields(case.process, frame),
@@ -233,7 +242,7 @@ class _ExplainedCase:
             name=case.node_name,
             step=self._arrival.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
-            fix=story.fix if story else None,
+            fix=story.fix if story else RECORD_ALL if self.is_behind_gap else None,
             layer=case.layer if self._is_at_op else None,
             **_fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
@@ -285,6 +294,10 @@ class _ExplainedCase:
         at += f" on {blame.replica}" if blame is not None and blame.replica else ""
         if self.explanation is not None:
             return f"{where} {self.explanation.why}{at}."
+        if self.is_behind_gap:
+            return (
+                f"{where}: {self.case.op} is NaN or infinite{at}, and earlier rows that may show why were overwritten."
+            )
         return f"{where}: {self.case.op} produced the first NaN or infinity from finite inputs{at}."
 
     def _evidence(self) -> Iterator[Evidence]:

@@ -48,6 +48,7 @@ class SessionPlan(ctypes.Structure):
         ("call_chunk_rows", c_uint64),
         ("call_chunks", c_uint64),
         ("value_bytes", c_uint64),
+        ("call_window", c_uint64),
     ]
 
 

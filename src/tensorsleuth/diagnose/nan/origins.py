@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from tensorsleuth.core.layout.rows import EventFlag, EventKind
 from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, INPUT_OPS, VARIABLE_READS
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
 from tensorsleuth.trace.dataflow.dataset_pipelines import DatasetPipelines
+from tensorsleuth.trace.dataflow.gaps import RowGaps
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.replicas import Replicas
 from tensorsleuth.trace.dataflow.variables import VariableIndex
@@ -35,6 +36,7 @@ class Origin:
     call_graph: CallGraph
     out: ObservedTensor
     slots: Slots
+    is_behind_gap: bool = False  # rows of its inputs may have been overwritten, so it may have come from before
 
     @property
     def inputs(self) -> list[ObservedTensor]:
@@ -58,6 +60,7 @@ class OriginFinder:
         self.process = process
         self.call_graphs = CallGraphs(process)
         self.variables = VariableIndex(self.call_graphs)
+        self._gaps = RowGaps(self.call_graphs, self.variables)
         self._has_bad_elements: dict[int, bool] = {}  # of calls that read datasets
 
     @cached_property
@@ -123,7 +126,7 @@ class OriginFinder:
         for key, one in call_graph.bad_tensors.items():
             birth = self._origin(call_graph, one, call_graph.bad_inputs[key])
             if birth is not None:
-                yield birth
+                yield replace(birth, is_behind_gap=self._gaps.hide_inputs(one))
 
     def _bad_constants(self, call_graph: CallGraph) -> list[ObservedTensor]:
         """Return the arrays that were bad when tracing made constants of them."""

@@ -86,6 +86,20 @@ void put_buffer(Event* row, const TensorView& tensor) {
   memcpy(&row->std, &bytes, sizeof bytes);
 }
 
+// Keeps what surrounds the first bad row of a kind, and the calls of that time, which lead from it back to its cause.
+void raise_alarm(uint64_t number, Alarm kind) {
+  if (events.has_alarm(kind)) return;
+  if (!events.header()->alarm.load(std::memory_order_relaxed)) values.freeze_soon();
+  events.raise_alarm(number, kind);
+  calls.raise_alarm(calls.header()->head.load(std::memory_order_relaxed), kind);
+}
+
+void raise_alarms(uint64_t number, const Health& health) {
+  if (health.pos_inf) raise_alarm(number, kFirstPosInf);
+  if (health.neg_inf) raise_alarm(number, kFirstNegInf);
+  if (health.nan || !(health.pos_inf || health.neg_inf)) raise_alarm(number, kFirstNan);  // or was not counted
+}
+
 bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags,
                  uint64_t began) {
   uint64_t number;
@@ -120,10 +134,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
   row.first_bad = health.first_bad;
   row.flags = flags;
   __atomic_store_n(&row.kind, where.kind, __ATOMIC_RELEASE);
-  if (flags & kBad && !events.header()->alarm.load(std::memory_order_relaxed)) {
-    events.raise_alarm(number);
-    values.freeze_soon();
-  }
+  if (flags & kBad) raise_alarms(number, health);
   if (flags & kBad) bad_seen.fetch_add(1, std::memory_order_relaxed);
   if (flags & kBad && where.kind == kGraph) {
     bad_in_functions.fetch_add(1, std::memory_order_relaxed);
@@ -256,7 +267,9 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   RingPlan event_plan = plan_of<Event>(plan->event_chunk_rows, plan->event_chunks);
   event_plan.window = plan->event_window;
   int error = events.open(plan->events, event_plan);
-  if (!error) error = calls.open(plan->calls, plan_of<Call>(plan->call_chunk_rows, plan->call_chunks));
+  RingPlan call_plan = plan_of<Call>(plan->call_chunk_rows, plan->call_chunks);
+  call_plan.window = plan->call_window;
+  if (!error) error = calls.open(plan->calls, call_plan);
   if (!error) error = shapes.open(plan->shapes);
   if (!error && plan->value_bytes) error = values.open(plan->values, plan->value_rows, plan->value_bytes);
   if (error) {

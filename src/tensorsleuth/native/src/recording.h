@@ -26,6 +26,7 @@ struct SessionPlan {
   uint64_t event_chunk_rows, event_chunks, event_window;
   uint64_t call_chunk_rows, call_chunks;
   uint64_t value_bytes;  // 0: values are not kept
+  uint64_t call_window;
 };
 
 inline thread_local bool busy = false;  // our own code runs on this thread, so its ops are not the program's

@@ -111,8 +111,8 @@ class PythonSink:
         number = self._events.append(fill)
         bad = bool(flags & EventFlag.BAD)
         self._bad_rows += bad
-        if number is not None and bad and not self._events.alarm:
-            self._raise_alarm(number)
+        if number is not None and bad:
+            self._raise_alarms(number, health)
         if bad and self._level and kind is EventKind.GRAPH and step:
             self._bad.append((step, tensor, health.nan > 0))
         if self.bench is not None:
@@ -125,10 +125,14 @@ class PythonSink:
         data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return EventFlag.VALUE if self._values.keep(number, memoryview(data)) else EventFlag(0)
 
-    def _raise_alarm(self, number: int) -> None:
-        self._events.raise_alarm(number)
-        if self._values is not None:
+    def _raise_alarms(self, number: int, health: TensorHealth) -> None:
+        """Keep what surrounds the first bad row of each kind, and the calls of that time."""
+        if self._values is not None and not self._events.alarm:
             self._values.freeze_soon()
+        infinities = [kind for kind, count in enumerate((health.pos_inf, health.neg_inf), 1) if count]
+        for kind in [*infinities, *([0] if health.nan or not infinities else [])]:  # 0: a NaN, or was not counted
+            self._events.raise_alarm(number, kind)
+            self._calls.raise_alarm(self._calls.head, kind)
 
     def set_maker(self, uid: int, op: int) -> None:
         self._made[uid % MAX_REMEMBERED] = uid, op

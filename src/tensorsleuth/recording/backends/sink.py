@@ -161,7 +161,7 @@ def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Sessio
     events, calls = plan.events, plan.calls
     return loader.SessionPlan(
         *loader.trace_paths(folder), session, events.chunk_rows, events.chunks, events.window,
-        calls.chunk_rows, calls.chunks, plan.value_bytes,
+        calls.chunk_rows, calls.chunks, plan.value_bytes, calls.window,
     )  # fmt: skip
 
 

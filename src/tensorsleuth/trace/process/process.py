@@ -194,6 +194,12 @@ class ProcessTrace:
         return ring.lost_rows if ring is not None else 0
 
     @property
+    def gap_times(self) -> list[int]:
+        """Return when tensors or calls were recorded again after rows that were overwritten, oldest first."""
+        rings = (self._rings["events"], self._rings["calls"])
+        return sorted(time for ring in rings if ring is not None for time in ring.gap_times())
+
+    @property
     def has_bad(self) -> bool:
         """Was anything bad ever seen."""
         ring = self._rings["events"]

@@ -114,6 +114,13 @@ class RingFile:
         """Rows that were written over, or never written."""
         return max(0, self.claimed - len(self))
 
+    def gap_times(self) -> list[int]:
+        """Return the time of each row that follows rows which were overwritten."""
+        before = [0, *(span.number + span.rows for span in self._spans)]
+        places = np.cumsum([0, *(span.rows for span in self._spans)])
+        after = [at for at, span, number in zip(places.tolist(), self._spans, before) if span.number > number]
+        return [int(time) for time in self._whole()["time"][after] if time] if after else []
+
     @property
     def array(self) -> Array:
         """All rows as one array: the file itself where nothing was written over, else a copy in order."""

@@ -52,6 +52,7 @@ class RingWriter:
             np.empty(0, dtype),
         )  # the chunk that is being filled: its logical number, its rows
         self._next_victim = 0
+        self._alarms: dict[int, int] = {}  # by kind: the row that raised it first
         new = 0 if str(path).startswith(DESCRIPTOR_PREFIX) else os.O_CREAT | os.O_EXCL
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
         self._write_header()
@@ -107,20 +108,25 @@ class RingWriter:
         place[:] = row
         place["kind"] = kind
 
-    def raise_alarm(self, number: int) -> None:
-        """Pin what surrounds the first row that raises it."""
+    def raise_alarm(self, number: int, kind: int) -> None:
+        """Pin what surrounds the first row that raises an alarm of a kind."""
         with self._lock:
-            if self._file < 0 or self.alarm:
+            if self._file < 0 or kind in self._alarms or (self._alarms and not self._has_room_for_all):
                 return
-            self._words[_ALARM] = number + 1
+            self._alarms[kind] = number
+            self._words[_ALARM] = self.alarm or number + 1
             for chunk in range(int(self._words[_CHUNKS])):
                 entry = int(self._table[chunk])
                 if entry and self._is_pinned((entry & ~PINNED) - 1):
                     self._table[chunk] = entry | PINNED
 
+    @property
+    def _has_room_for_all(self) -> bool:
+        return self._plan.chunks > self._plan.most_pinned
+
     def _is_pinned(self, logical: int) -> bool:
-        centre = (self.alarm - 1) // self._plan.chunk_rows
-        return self.alarm > 0 and abs(logical - centre) <= self._plan.window
+        centres = (number // self._plan.chunk_rows for number in self._alarms.values())
+        return any(abs(logical - centre) <= self._plan.window for centre in centres)
 
     def _rows_for(self, logical: int) -> Array | None:
         if self._current[0] == logical:
@@ -134,10 +140,17 @@ class RingWriter:
 
     def _take_chunk(self) -> int | None:
         have = int(self._words[_CHUNKS])
-        if have < self._max_chunks and (have < self._allocated or self._grow()):
+        if have < self._max_chunks and self._may_grow(have) and (have < self._allocated or self._grow()):
             self._words[_CHUNKS] = have + 1
             return have
         return None if self._keep_all else self._take_oldest(have)
+
+    def _may_grow(self, have: int) -> bool:
+        """Chunks are set aside for those that alarms pin."""
+        if self._keep_all or not self._has_room_for_all:
+            return True
+        pinned = int(np.count_nonzero(self._table[:have] & np.uint64(PINNED)))
+        return have - pinned < self._plan.chunks - self._plan.most_pinned
 
     def _take_oldest(self, have: int) -> int | None:
         for _ in range(have):

@@ -16,7 +16,9 @@ CATALOG_BYTES = 1 << 30
 MEMORY_CATALOG_BYTES = 128 << 20
 MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
 MEMORY_CALL_BYTES = 8 << 20
-WINDOW_ROWS = 65_536  # pinned before and after the first bad value
+WINDOW_ROWS = 65_536  # pinned before and after the first bad value of each kind
+MIN_WINDOW_ROWS = 4096  # a smaller buffer would lose the way from the first bad value to its cause
+ALARM_KINDS = 3  # NaN, +∞, −∞
 CHUNK_ROWS = 4096
 SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
 WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 310,000 rows
@@ -34,7 +36,12 @@ class RingPlan:
     row_size: int
     chunk_rows: int
     chunks: int
-    window: int = 0
+    window: int = 0  # chunks that are kept on either side of the first bad value of each kind
+
+    @property
+    def most_pinned(self) -> int:
+        """Chunks that may be kept around bad values; the others are for the latest rows."""
+        return ALARM_KINDS * (2 * self.window + 1)
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,8 @@ class TracePlan:
 def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
     """None: bounded in bytes. Positive: at least that many of the latest events and calls. Else no bound."""
     return TracePlan(
-        _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
-        _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
+        _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES),
+        _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES),
         VALUE_BYTES if keep_values else 0,
         samples=_chunks(MEMORY.itemsize, SAMPLE_BYTES, CHUNK_ROWS),
         buffers=_chunks(BUFFER.itemsize, BUFFER_BYTES, CHUNK_ROWS),
@@ -76,12 +83,11 @@ def _chunks(row_size: int, most: int, rows: int) -> RingPlan:
     return RingPlan(row_size, rows, most // (row_size * rows))
 
 
-def _ring(row_size: int, rows: int | None, default_bytes: int, window: bool) -> RingPlan:
+def _ring(row_size: int, rows: int | None, default_bytes: int) -> RingPlan:
     if rows is None:
-        window_chunks = WINDOW_ROWS // CHUNK_ROWS if window else 0
-        return replace(_chunks(row_size, default_bytes, CHUNK_ROWS), window=window_chunks)
+        return replace(_chunks(row_size, default_bytes, CHUNK_ROWS), window=WINDOW_ROWS // CHUNK_ROWS)
     if rows <= 0:
         return RingPlan(row_size, CHUNK_ROWS, UNBOUNDED_CHUNKS)
-    kept = -(-rows // SMALL_CHUNK_ROWS) + 1
-    window_chunks = min(kept, WINDOW_ROWS // SMALL_CHUNK_ROWS) if window else 0
-    return RingPlan(row_size, SMALL_CHUNK_ROWS, kept + 2 * window_chunks + 1, window_chunks)
+    kept = -(-max(rows, MIN_WINDOW_ROWS) // SMALL_CHUNK_ROWS) + 1
+    window = min(kept - 1, WINDOW_ROWS // SMALL_CHUNK_ROWS)
+    return RingPlan(row_size, SMALL_CHUNK_ROWS, kept + ALARM_KINDS * (2 * window + 1), window)

@@ -40,11 +40,12 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   path_ = path;
   plan_ = plan;
   limit_ = plan.max_chunks;
-  next_victim_ = 0;
+  next_victim_ = pinned_ = 0;
   complained = false;
   chunk_bytes_ = uint64_t(plan.row_size) * plan.chunk_rows;
   header_bytes_ = page_up(4096 + 8 * plan.max_chunks);
   for (auto& slot : active_) slot.logical = ~0ull;
+  for (auto& alarm : alarms_) alarm = 0;
   bool in_memory = path.rfind("/proc/self/fd/", 0) == 0;  // an unnamed file that Python created
   fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (in_memory ? 0 : O_CREAT | O_EXCL), 0644);
   if (fd_ < 0) return errno;
@@ -114,19 +115,27 @@ char* Ring::claim(uint64_t* number) {
   return rows + (row % plan_.chunk_rows) * plan_.row_size;
 }
 
-void Ring::raise_alarm(uint64_t number) {
+void Ring::raise_alarm(uint64_t number, Alarm kind) {
   uint64_t none = 0;
-  if (!header()->alarm.compare_exchange_strong(none, number + 1)) return;
+  if (header()->alarm && !has_room_for_all()) return;
+  if (!alarms_[kind].compare_exchange_strong(none, number + 1)) return;
+  uint64_t no_alarm = 0;
+  header()->alarm.compare_exchange_strong(no_alarm, number + 1);
   std::lock_guard<std::mutex> lock(mutex_);
   for (uint64_t chunk = 0; chunk < header()->chunks; ++chunk)
-    if (table_[chunk] && pinned_by_alarm((table_[chunk] & ~kPinned) - 1)) table_[chunk] |= kPinned;
+    if (table_[chunk] && !(table_[chunk] & kPinned) && pinned_by_alarm(table_[chunk] - 1)) {
+      table_[chunk] |= kPinned;
+      ++pinned_;
+    }
 }
 
 bool Ring::pinned_by_alarm(uint64_t logical) const {
-  uint64_t alarm = header()->alarm.load();
-  if (!alarm) return false;
-  uint64_t centre = (alarm - 1) / plan_.chunk_rows;
-  return logical + plan_.window >= centre && logical <= centre + plan_.window;
+  for (auto& alarm : alarms_) {
+    uint64_t raised = alarm.load();
+    uint64_t centre = (raised - 1) / plan_.chunk_rows;
+    if (raised && logical + plan_.window >= centre && logical <= centre + plan_.window) return true;
+  }
+  return false;
 }
 
 char* Ring::prepare(uint64_t logical) {
@@ -138,7 +147,9 @@ char* Ring::prepare(uint64_t logical) {
   int64_t chunk = take_chunk();
   if (chunk < 0) return nullptr;
   char* rows = rows_of(uint64_t(chunk));
-  __atomic_store_n(&table_[chunk], (logical + 1) | (pinned_by_alarm(logical) ? kPinned : 0), __ATOMIC_RELEASE);
+  bool pin = pinned_by_alarm(logical);
+  pinned_ += pin;
+  __atomic_store_n(&table_[chunk], (logical + 1) | (pin ? kPinned : 0), __ATOMIC_RELEASE);
   if (held != ~0ull) madvise(slot.rows, chunk_bytes_, MADV_DONTNEED);  // stays in the page cache; we need it no more
   slot.logical.store(~0ull);
   slot.rows.store(rows);
@@ -155,7 +166,7 @@ char* Ring::find(uint64_t logical) const {
 int64_t Ring::take_chunk() {
   uint64_t have = header()->chunks;
   uint64_t allocated = extents_.empty() ? 0 : extents_.back().first + extents_.back().count;
-  if (have < limit_ && (have < allocated || grow())) {
+  if (have < limit_ && may_grow() && (have < allocated || grow())) {
     header()->chunks = have + 1;
     return int64_t(have);
   }
@@ -164,6 +175,10 @@ int64_t Ring::take_chunk() {
   __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // dying in the next line must not leave a chunk half cleared
   memset(rows_of(uint64_t(chunk)), 0, chunk_bytes_);
   return chunk;
+}
+
+bool Ring::may_grow() const {
+  return plan_.keep_all || !has_room_for_all() || header()->chunks - pinned_ < plan_.max_chunks - most_pinned();
 }
 
 // A writer may sleep between claiming a row and finishing it while the others wrap around. Nobody waits for it: its

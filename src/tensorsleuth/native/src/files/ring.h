@@ -16,6 +16,9 @@ namespace sleuth {
 
 constexpr uint64_t kPinned = 1ull << 63;
 
+// A mask of −∞ in the first step must not take the window from the NaN of a later one, so each kind has a window.
+enum Alarm : int { kFirstNan, kFirstPosInf, kFirstNegInf, kAlarms };
+
 struct RingHeader {
   char magic[8];  // "SLEUTHRG"
   uint32_t version, row_size, chunk_rows, pid;
@@ -34,7 +37,7 @@ struct RingPlan {
   uint32_t row_size, kind_at;  // kind_at: offset of a row's kind, which is 0 until the row is finished
   uint32_t chunk_rows;
   uint64_t max_chunks;    // the bound
-  uint64_t window = 0;    // chunks to pin before and after the alarm
+  uint64_t window = 0;    // chunks to pin before and after the first alarm of each kind
   bool keep_all = false;  // at the bound, drop the newest rows, not the oldest
 };
 
@@ -49,7 +52,8 @@ class Ring {
   void close();                                             // truncates the unused part
   void abandon();                                           // in a forked child: forget the file without touching it
   char* claim(uint64_t* number);                            // the row to fill in, or nullptr; write its kind last
-  void raise_alarm(uint64_t number);
+  void raise_alarm(uint64_t number, Alarm kind);
+  bool has_alarm(Alarm kind) const { return alarms_[kind].load(std::memory_order_relaxed); }
   bool is_open() const { return header() != nullptr; }
   RingHeader* header() const { return header_.load(std::memory_order_acquire); }
 
@@ -69,6 +73,9 @@ class Ring {
   char* rows_of(uint64_t chunk) const;
   void say_trouble(int error);
   bool pinned_by_alarm(uint64_t logical) const;
+  bool has_room_for_all() const { return plan_.max_chunks > most_pinned(); }
+  uint64_t most_pinned() const { return kAlarms * (2 * plan_.window + 1); }
+  bool may_grow() const;  // chunks are set aside for those that alarms pin
 
   std::string path_;
   RingPlan plan_{};
@@ -76,8 +83,9 @@ class Ring {
   std::atomic<RingHeader*> header_{nullptr};  // set last, so a thread that sees it sees all other fields
   uint64_t* table_ = nullptr;
   size_t header_bytes_ = 0;
-  uint64_t chunk_bytes_ = 0, limit_ = 0, next_victim_ = 0;
+  uint64_t chunk_bytes_ = 0, limit_ = 0, next_victim_ = 0, pinned_ = 0;
   Active active_[kActive];
+  std::atomic<uint64_t> alarms_[kAlarms]{};  // 1 + the number of the row, 0 if none raised it
   struct Extent {
     char* base;
     uint64_t first, count;
