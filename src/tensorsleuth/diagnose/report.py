@@ -112,12 +112,14 @@ def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Fin
     """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
     death = find_fatal_error(process, exit_code) if process.catalogue.failures else None
     fatal = [_failure_finding(process, death)] if death is not None else []
-    found = _origin_findings(process)
-    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in MAY_FOLLOW_BAD_VALUE
+    found, raised = _origin_findings(process)
+    follows = bool(found) and found[0].severity == "error" and death is not None
+    follows = follows and (fatal[0].cause in MAY_FOLLOW_BAD_VALUE or fatal[0].call in raised)
     return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
 
 
-def _origin_findings(process: ProcessTrace) -> list[Finding]:
+def _origin_findings(process: ProcessTrace) -> tuple[list[Finding], set[int]]:
+    """Return what bad values did, and the calls that raised because of the first."""
     found: list[Finding] = []
     finder = OriginFinder(process)
     cases = [Case(finder, birth) for birth in finder.find()]
@@ -136,7 +138,7 @@ def _origin_findings(process: ProcessTrace) -> list[Finding]:
         if key not in seen and not _is_repeated(finding, found) and not (one.is_growth and _has_cause(finding, found)):
             seen.add(key)
             found.append(finding)
-    return found
+    return found, {failed.call for one in ranked[:1] for failed in one.case.spread.raised.values()}
 
 
 def _without_gaps(cases: list[_ExplainedCase]) -> list[_ExplainedCase]:

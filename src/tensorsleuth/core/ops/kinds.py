@@ -185,6 +185,9 @@ NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 VALUE_TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
 )
+# They look at a tensor's shape, and at no value.
+SHAPE_OPS = frozenset(["Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"])
+
 SELECTS = frozenset(["Select", "SelectV2"])
 
 # What holds a variable in a graph; the last two are the old kind, which ops take by reference.

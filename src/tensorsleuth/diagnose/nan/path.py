@@ -86,6 +86,8 @@ def _last_hop(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
         yield f"given to Python{_function(spread.reached[spread.results[0]])}"
     elif spread.refused:
         yield "refused by CheckNumerics, which raised"
+    elif spread.raised:
+        yield f"{next(iter(spread.raised.values())).type} was raised because of it"
 
 
 def _function(one: ObservedTensor) -> str:

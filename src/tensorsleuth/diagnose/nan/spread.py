@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from tensorsleuth.core.catalog import FailedCall
 from tensorsleuth.core.ops.kinds import (
     COLLECTIVES,
     DEBUG_OPS,
@@ -14,6 +15,7 @@ from tensorsleuth.core.ops.kinds import (
     is_dataset,
     writes_variables,
 )
+from tensorsleuth.diagnose.nan.failed_calls import FailedCalls
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.collectives import bad_receivers
@@ -29,6 +31,7 @@ class Spread:
 
     def __init__(self, finder: OriginFinder, origin: Origin) -> None:
         self._finder = finder
+        self._failed_calls = finder.process.cached(FailedCalls)
         self._call_graphs = finder.call_graphs
         self.origin = origin
         self.reached: dict[Key, ObservedTensor] = {}
@@ -36,11 +39,12 @@ class Spread:
         self.variables: dict[int, Key] = {}  # handle -> what was written to it
         self.results: list[Key] = []  # what Python got, and nothing took from it
         self.refused: list[Key] = []  # an op that checks for bad values refused it
+        self.raised: dict[Key, FailedCall] = {}  # an op raised because of it, caught or not
         self._walk()
 
     @property
     def did_harm(self) -> bool:
-        return bool(self.variables or self.results or self.refused) or self._is_write
+        return bool(self.variables or self.results or self.refused or self.raised) or self._is_write
 
     @property
     def _is_write(self) -> bool:
@@ -107,6 +111,8 @@ class Spread:
             self.results.append(one.key)
         if self._is_refused(one):
             self.refused.append(one.key)
+        if one.key in self._failed_calls.by_tensor:
+            self.raised[one.key] = self._failed_calls.by_tensor[one.key]
 
     def _is_refused(self, one: ObservedTensor) -> bool:
         tensor = one.tensor
@@ -143,7 +149,7 @@ class Spread:
         """Return whether the forward pass masked it, so that it did harm through a gradient only."""
         if self.origin.out.is_gradient or not any(one.is_gradient for one in self.reached.values()):
             return False
-        sinks = {*self.variables.values(), *self.results, *self.refused}
+        sinks = {*self.variables.values(), *self.results, *self.refused, *self.raised}
         return bool(sinks) and not any(key in self.forward for key in sinks)
 
     # ---- from birth to symptom
@@ -152,7 +158,7 @@ class Spread:
     def path(self) -> list[ObservedTensor]:
         """Return the shortest path to the harm: to a result that Python got rather than to a variable."""
         results = [key for key in self.results if not self.reached[key].is_gradient]
-        sinks = [*results, *self.variables.values(), *self.results, *self.refused]
+        sinks = [*results, *self.variables.values(), *self.results, *self.refused, *self.raised]
         if not sinks:
             return []
         key: Key | None = sinks[0]
