@@ -1,0 +1,30 @@
+"""The sentence of an exception that was raised while a function was traced."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.exits.kinds.exception import plain_message
+
+TRACED = """in user code:
+
+    File "net.py", line 13, in forward  *
+        return b(h)
+    File "net.py", line 7, in __call__  *
+        return tf.matmul(x, self.kernel)
+
+    ValueError: Dimensions must be equal, but are 16 and 12 for '{{node MatMul_1}} = MatMul[T=DT_FLOAT, \
+grad_a=false](MatMul, MatMul_1/ReadVariableOp)' with input shapes: [2,16], [12,4].
+"""
+KERAS = 'Input 0 of layer "dense" is incompatible with the layer: expected shape (2, 12), found shape=(2, 16)'
+
+
+def test_the_shapes_come_first_and_the_stack_does_not() -> None:
+    said = plain_message(TRACED)
+    assert said.startswith("MatMul got the shapes [2,16], [12,4]. Dimensions must be equal, but are 16 and 12")
+    assert "called from net.py:13" in said and "user code" not in said
+
+
+def test_other_messages_stay() -> None:
+    assert plain_message(KERAS) == KERAS
+    assert plain_message("") == ""
+    assert plain_message("one\n\ntwo") == "one two"
+    assert plain_message("in user code:") == "in user code:"
