@@ -31,8 +31,16 @@ def match(case: Case) -> Explanation | None:
     if loaded is not None:
         return loaded
     site = data_site(case)
+    if _is_from_unseen_function(case):
+        why = f"takes {what} from a dataset ({where}): it is in the data, or a function of the dataset made it"
+        return Explanation("nan-in-data", 0.5, why, _UNSEEN, site=site)
     why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
     return Explanation("nan-in-data", 0.9, why, _fix(case), site=site)
+
+
+def _is_from_unseen_function(case: Case) -> bool:
+    """Return whether it came from a dataset of which nothing was recorded, as in a session: a function may make it."""
+    return case.out.op.startswith("IteratorGetNext") and not case.finder.datasets_behind(case.out)
 
 
 def _constant_words(case: Case) -> str:
@@ -104,6 +112,10 @@ _CLEAN_FILE = (
 _CLEAN_ELEMENTS = (
     "find it in the files with sleuth data check, or in the pipeline with dataset.apply(tensorsleuth.checked(schema)), "
     "which can leave it out; drop or fill what is missing"
+)
+_UNSEEN = (
+    "check the elements before and after each function of the dataset: tf.debugging.check_numerics in the function "
+    "raises at the op that makes it"
 )
 _CHECKPOINT = "what was saved had diverged already: load an earlier checkpoint, and check it: np.isfinite(value).all()"
 _INITIAL = "look at how the first value is computed, or at what was loaded into it"
