@@ -185,6 +185,9 @@ NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 VALUE_TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
 )
+# They order values, in which an infinity has its place.
+ORDER_OPS = frozenset(["ArgMax", "ArgMin", "TopK", "TopKV2"])
+
 # They look at a tensor's shape, and at no value.
 SHAPE_OPS = frozenset(["Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"])
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tensorsleuth.core.catalog import FailedCall
 from tensorsleuth.core.layout.rows import NO_UID
-from tensorsleuth.core.ops.kinds import SHAPE_OPS
+from tensorsleuth.core.ops.kinds import ORDER_OPS, SHAPE_OPS
 from tensorsleuth.diagnose.exits.failure import failing_node
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor
@@ -22,7 +22,6 @@ MAX_OPS = 400  # between the op that raised and a bad tensor
 MAX_FAILURES = 50
 MAX_CALLS_BEFORE = 20  # between a Cast and the eager op that took what it made
 CAST_NAN = (str(-(1 << 31)), str(-(1 << 63)))  # as int32 and as int64
-INFINITY_IS_FINE = frozenset(["ArgMax", "ArgMin", "TopK", "TopKV2"])  # an infinity has its place in an order
 
 
 class FailedCalls:
@@ -71,7 +70,7 @@ class FailedCalls:
             found = call_graph.observations(source.tensor)
             yield from (one for one in found if one.bad and (one.has_nan or not ordered))
             if not any(one.has_health for one in found):
-                ordered |= self._op(source) in INFINITY_IS_FINE
+                ordered |= self._op(source) in ORDER_OPS
                 todo += [(one, ordered) for one in self._inputs(source)]
         yield from self._walk_eager(uids)
 
