@@ -156,6 +156,16 @@ class FunctionTrace:
     owner: int  # which tf.function: each instance of a class has its own of a method
 
 
+@dataclass(frozen=True, slots=True)
+class BadRead:
+    """An eager tensor with a NaN or an infinity in it that became a number of Python: `numpy()`, `float()`, `print`."""
+
+    uid: int
+    site: int
+    has_nan: bool
+    has_finite: bool
+
+
 @dataclass(slots=True)
 class Catalogue:
     """All of it, by id."""
@@ -179,6 +189,7 @@ class Catalogue:
     violations: list[Violation] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
     traces: list[FunctionTrace] = field(default_factory=list)
+    bad_reads: dict[int, BadRead] = field(default_factory=dict)  # by uid
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     series: dict[int, Series] = field(default_factory=dict)  # what is watched

@@ -21,6 +21,7 @@ from tensorsleuth.recording.call_sites import CallSites, is_user_file
 from tensorsleuth.recording.cluster.remote_functions import JOB_PREFIX, RemoteTasks
 from tensorsleuth.recording.cluster.strategies import StrategyNotes, is_later_replica, task_of_environment
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
+from tensorsleuth.recording.eager.feeds import BadReads
 from tensorsleuth.recording.eager.op_sites import OpSites
 from tensorsleuth.recording.eager.text_inputs import TextInputs
 from tensorsleuth.recording.eager.unused_variables import UnusedVariables
@@ -72,7 +73,6 @@ class Recorder:
         self._patches = patches.Patches()
         self._pausable_patches = patches.Patches()  # what comes and goes with pauses
         self._threads = ThreadExceptions(self._thread_died)
-        self._value_patches = patches.Patches()  # what only observers of values of Python need
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
@@ -99,6 +99,7 @@ class Recorder:
         keras.apply()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
+        patches.watch_values(self._patches, self.observers, BadReads(self.catalog, sites).note_read)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
@@ -181,16 +182,12 @@ class Recorder:
         self.observers.add(observer)
         if observer.sees_all:
             self.resume()
-        if self.observers.on_python_value and not self._value_patches:
-            patches.watch_values(self._value_patches, self.observers)
         if implements(observer, "selection"):
             self.select()
 
     def detach(self, observer: Observer) -> None:
         """Have it watch no more."""
         self.observers.remove(observer)
-        if not self.observers.on_python_value:
-            self._value_patches.undo()
         if implements(observer, "selection"):
             self.select()
 
@@ -295,7 +292,6 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
-        self._value_patches.undo()
         self._pausable_patches.undo()
         self._patches.undo()
         patches.unwatch_gradients()

@@ -181,6 +181,12 @@ DEBUG_OPS = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "D
 # They raise when a value is NaN or infinite.
 NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 
+# They show a value to people, or store it outside of TensorFlow: as text, in summaries, in files.
+HAND_OUTS = frozenset(
+    ["AsString", "Print", "PrintV2", "StringFormat", "SerializeTensor", "Save", "SaveSlices", "SaveV2"]
+)
+HAND_OUTS |= {"ScalarSummary", "WriteScalarSummary", "WriteSummary", "TensorSummary", "TensorSummaryV2"}
+
 # They ask whether a value is bad, and let nothing of it through.
 VALUE_TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]

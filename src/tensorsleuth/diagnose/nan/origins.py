@@ -6,7 +6,7 @@ An infinity that the program wrote down itself (a mask, a first value for a runn
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.core.catalog import EagerOp
+from tensorsleuth.core.catalog import EagerOp, Instance
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, INPUT_OPS, VARIABLE_READS
+from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, HAND_OUTS, INPUT_OPS, VARIABLE_READS
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
 from tensorsleuth.trace.dataflow.dataset_pipelines import DatasetPipelines
 from tensorsleuth.trace.dataflow.gaps import RowGaps
@@ -102,6 +102,22 @@ class OriginFinder:
             for output in range(len(catalogue.functions[root.function].returns))
             for source in self.call_graphs.flow.output_sources(root, output)
         }
+
+    def is_shown(self, one: ObservedTensor, call_graph: CallGraph) -> bool:
+        """Does an op of a function show or store it, in a branch that ran."""
+        shown = self._shown_tensors.get(int(one.row["tensor"]), []) if one.row is not None else []
+        return any(self.variables.did_run(instance, call_graph) for instance in shown)
+
+    @cached_property
+    def _shown_tensors(self) -> dict[int, list[Instance]]:
+        """By their ids: where ops show or store tensors inside functions."""
+        shown: dict[int, list[Instance]] = defaultdict(list)
+        for instance, function in self.process.catalogue.called_functions():
+            for number, node in enumerate(function.nodes):
+                slots = self.call_graphs.flow.input_sources(instance, number) if node.type in HAND_OUTS else []
+                for source in itertools.chain.from_iterable(slots):
+                    shown[source.tensor].append(instance)
+        return shown
 
     def datasets_behind(self, one: ObservedTensor) -> list[tuple[EagerOp, int]]:
         """Return the datasets that a batch, or an argument of a dataset's function, passed through; the source last."""

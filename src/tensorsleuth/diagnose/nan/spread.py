@@ -10,6 +10,7 @@ from tensorsleuth.core.ops.kinds import (
     COLLECTIVES,
     DEBUG_OPS,
     EXTERNAL_SOURCES,
+    HAND_OUTS,
     NUMERICS_CHECKS,
     VALUE_TESTS,
     is_dataset,
@@ -105,9 +106,8 @@ class Spread:
         for call, op in takers:
             if writes_variables(op.type):
                 self.variables.setdefault(self._call_graphs.calls.inputs(call)[0], one.key)
-        if moment.returned_uids.get(one.key) and self._is_result(
-            [op.type for _, op in takers if op.type not in DEBUG_OPS], one
-        ):
+        ops = [op.type for _, op in takers if op.type not in DEBUG_OPS]
+        if self._is_handed_out(one, ops) or (moment.returned_uids.get(one.key) and self._is_result(ops, one)):
             self.results.append(one.key)
         if self._is_refused(one):
             self.refused.append(one.key)
@@ -120,6 +120,18 @@ class Spread:
             return False
         users = self._call_graphs.flow.consumers(tensor.function, tensor.function.number(tensor.node))
         return any(tensor.function.nodes[user].type in NUMERICS_CHECKS for user in users)
+
+    def _is_handed_out(self, one: ObservedTensor, takers: list[str]) -> bool:
+        """Did Python read it, or an op show or store it: as it was, whatever was made of it besides."""
+        if self.origin.from_outside and one.op in EXTERNAL_SOURCES:  # what comes in may be full of holes
+            return False
+        moment = self._call_graphs.graph_of(one)
+        read = self._finder.process.catalogue.bad_reads
+        return (
+            any(uid in read for uid in moment.returned_uids.get(one.key, []))
+            or any(taker in HAND_OUTS for taker in takers)
+            or self._finder.is_shown(one, moment)
+        )
 
     def _is_result(self, takers: list[str], one: ObservedTensor) -> bool:
         """Return whether nothing consumed it, or only a check for bad values that ended the program."""

@@ -1,4 +1,4 @@
-"""Values that come in from Python: arrays and numbers that TensorFlow makes tensors of without running an op."""
+"""Values that pass between Python and TensorFlow without an op: arrays that are fed, bad tensors that are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.layout.rows import MIN_BUFFER_BYTES, NO_UID, CallKind
@@ -18,8 +20,11 @@ from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_NOTED_PER_OP = 8  # at what went into an op that made something bad, for each place in the program
+MAX_BAD_READS = 1000  # that are noted
+_NUMBER_KINDS = "fcV"  # of NumPy: floats, complex numbers, and V for those that NumPy has not, as bfloat16
 
 
 class Feeds:
@@ -76,6 +81,26 @@ class Feeds:
         else:  # the op read the variable by itself
             self._note(tensor, site, tf_variables.READ_VARIABLE, [handle._id])
         return int(tensor._id)
+
+
+class BadReads:
+    """Notes which tensors with a NaN or an infinity in them become numbers of Python."""
+
+    def __init__(self, catalog: CatalogWriter, call_sites: CallSites) -> None:
+        self._catalog = catalog
+        self._sites = call_sites
+        self._noted: set[int] = set()
+
+    def note_read(self, tensor: Any, value: Any) -> None:
+        """Python reads a tensor."""
+        kind = value.dtype.kind if hasattr(value, "dtype") else ""  # a text is bytes
+        if not kind or kind not in _NUMBER_KINDS or len(self._noted) >= MAX_BAD_READS:
+            return
+        finite = np.isfinite(value)
+        if not finite.all() and tensor._id not in self._noted:
+            self._noted.add(tensor._id)
+            has_nan = bool(np.isnan(value).any())
+            self._catalog.bad_read(int(tensor._id), self._sites.of_caller(3), has_nan, bool(finite.any()))
 
 
 def _is_large(tensor: Any) -> bool:

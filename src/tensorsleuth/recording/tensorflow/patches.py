@@ -222,14 +222,16 @@ def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
     disguise(enter, real)
 
 
-def watch_values(patches: Patches, observers: Observers) -> None:
+def watch_values(patches: Patches, observers: Observers, note_read: Callable[[Any, Any], None]) -> None:
     """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`."""
 
     def to_numpy(self: Any) -> Any:
         alarm = first_alarm(observers.on_python_value, self)
         if alarm is not None:
             raise alarm
-        return real(self)
+        value = real(self)
+        harmless(note_read, self, value)
+        return value
 
     real = patches.replace(tf.TensorBase, "_numpy", to_numpy)
     disguise(to_numpy, real)

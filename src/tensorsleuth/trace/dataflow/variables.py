@@ -125,7 +125,7 @@ class VariableIndex:
         if op.instance < 0 and self._catalogue.functions:
             yield from self._unseen_writes(call, op, uids, handle)
         for writer in self.writers.get(op.instance, []):
-            if (suspects and self._is_healthy(writer, moment)) or not self._did_run(writer.instance, moment):
+            if (suspects and self._is_healthy(writer, moment)) or not self.did_run(writer.instance, moment):
                 continue
             target = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
             if handle in (None, target):
@@ -148,7 +148,7 @@ class VariableIndex:
                     call, op.type, target, self._catalogue.sites.get(op.site), [[one] for one in found if one]
                 )
 
-    def _did_run(self, instance: Instance, call_graph: CallGraph) -> bool:
+    def did_run(self, instance: Instance, call_graph: CallGraph) -> bool:
         """Was an instance run: in a branch, where anything of it was computed."""
         while instance.parent >= 0:
             parent = self._catalogue.instances[instance.parent]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.catalog import (
+    BadRead,
     Catalogue,
     EagerOp,
     FailedCall,
@@ -137,6 +138,9 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
         traced = str(fields["name"]), int(fields["call"]), arguments
         catalogue.traces.append(FunctionTrace(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
+    elif kind == "bad_read":
+        read = BadRead(int(fields["uid"]), int(fields["site"]), bool(fields["nan"]), bool(fields["finite"]))
+        catalogue.bad_reads.setdefault(read.uid, read)
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

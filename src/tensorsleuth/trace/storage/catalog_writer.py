@@ -130,6 +130,10 @@ class CatalogWriter:
         """A call that was run again, and what came of it."""
         self._write("replay", fields)
 
+    def bad_read(self, uid: int, site: int, has_nan: bool, has_finite: bool) -> None:
+        """Write that Python read a tensor with a NaN or an infinity in it."""
+        self._write("bad_read", {"uid": uid, "site": site, "nan": has_nan, "finite": has_finite})
+
     def not_covered(self, what: str, why: str, site: int = 0) -> None:
         """List something that is not recorded; never let it go missing silently."""
         self._write("not_covered", {"what": what, "why": why, "site": site})
