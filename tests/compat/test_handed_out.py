@@ -118,7 +118,7 @@ def hide_by_mask() -> Any:
 
 def start_at_infinity() -> None:
     best = tf.Variable(np.inf)
-    print(best)
+    print(best, best.numpy())
     for _ in range(3):
         best.assign(tf.minimum(best, tf.reduce_sum(BATCH)))
     print(float(best))

@@ -44,6 +44,7 @@ class Score:
     trouble: str = ""
     unsaid: tuple[str, ...] = ()  # notes that are marked, and were not told there
     unasked: tuple[str, ...] = ()  # notes that are not marked
+    unclear: tuple[str, ...] = ()  # why the verdict is neither a problem nor healthy
 
     @property
     def healthy(self) -> bool:
@@ -51,7 +52,8 @@ class Score:
 
     @property
     def false_alarm(self) -> bool:
-        return self.healthy and bool(self.findings)
+        """Return whether a healthy program is called a problem, or unclear."""
+        return self.healthy and bool(self.findings or self.unclear)
 
     @property
     def line(self) -> bool:
@@ -68,7 +70,7 @@ class Score:
     def __str__(self) -> str:
         got = [f"{self._line(f)}:{f['cause']}" for f in self.findings[:3]]
         state = "ok" if self.line and self.cause and not self.false_alarm and not self.unsaid else "WRONG"
-        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {' '.join(self.unsaid + self.unasked)} {self.trouble}"
+        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or self.unclear or 'healthy'} {' '.join(self.unsaid + self.unasked)} {self.trouble}"
 
 
 def marks_of(program: Path, mark: re.Pattern[str] = MARK) -> dict[int, str]:
@@ -89,14 +91,17 @@ def score(program: Path, runs: Path, run: Run) -> Score:
     try:
         told = diagnose(open_trace(run_folder.find(logdir, None))).to_json()
     except SleuthError as error:
-        told, complaints = {"findings": [], "notes": []}, [*complaints, str(error)[-300:]]
+        told, complaints = {"findings": [], "notes": [], "unclear": []}, [*complaints, str(error)[-300:]]
     noted = {(one["line"], one["cause"]) for one in told["notes"]}
     unsaid = tuple(
         f"{line}:{cause} unsaid" for line, cause in marks_of(program, NOTE).items() if (line, cause) not in noted
     )
     unmarked = sorted(noted - set(marks_of(program, NOTE).items()), key=str)
     unasked = tuple(f"{line}:{cause} noted" for line, cause in unmarked)
-    return Score(program.stem, marks_of(program), told["findings"], code, " ".join(complaints), unsaid, unasked)
+    unclear = tuple(one["what"] for one in told["unclear"])
+    return Score(
+        program.stem, marks_of(program), told["findings"], code, " ".join(complaints), unsaid, unasked, unclear
+    )
 
 
 def run_whole(program: Path, logdir: Path) -> tuple[int, str]:

@@ -37,7 +37,7 @@ test("back and forward are followed", () => {
 });
 
 test("until a tensor is chosen, the focus is where the first finding was born", () => {
-  verdict.value = { verdict: "problem", blind: null, unjudged: null, masked: [], notes: [], end: null, findings: [{ tensor: "0.1681" } as never] };
+  verdict.value = { verdict: "problem", blind: null, unjudged: null, unclear: [], unclear_words: "", masked: [], notes: [], end: null, findings: [{ tensor: "0.1681" } as never] };
   expect(focus.value).toBe("0.1681");
   setFocus("0.5");
   expect(focus.value).toBe("0.5");

@@ -69,13 +69,19 @@ test.each([
   [aRun({ live: true }), {}, "Healthy", "so far"],
   [aRun({ status: "killed", ending: "SIGKILL" }), {}, "Ended: SIGKILL", "No other problem found in 50 steps, 18,900 tensors until then."],
   [aRun({ mode: "FLIGHT" }), {}, "Healthy", "No call returned or wrote a NaN or an infinity in 50 steps, 18,900 tensors."],
-  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE records no values. Record again in the usual mode: sleuth run digits_mlp.py"],
+  [aRun(), { unclear: [{ what: "x", command: null }], unclear_words: "no problem found in 4 steps, but x" }, "Unclear", "No problem found in 4 steps, but x."],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
   [aRun({ tensors: 0 }), { unjudged: "The program ended with exit code 3." }, "Unknown", "exit code 3"],
 ])("without a finding it says what that rests on", (of, change, mark, words) => {
   const text = shown(aVerdict({ findings: [], ...change }), of).container.textContent ?? "";
   expect(text).toContain(mark);
   expect(text).toContain(words);
+});
+
+test("an unclear run says what else was not seen, and the one command that would show it", () => {
+  const unclear = [{ what: "the loss did not move", command: null }, { what: "a row is missing", command: "sleuth run train.py" }];
+  const text = shown(aVerdict({ findings: [], verdict: "unknown", unclear, unclear_words: "no problem, but the loss did not move" })).container.textContent ?? "";
+  for (const part of ["Unclear", "No problem, but the loss did not move.", "Also: a row is missing", "To be sure: sleuth run train.py"]) expect(text).toContain(part);
 });
 
 test("advice is told, and does not make a run ill", () => {

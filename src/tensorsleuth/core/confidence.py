@@ -42,6 +42,20 @@ def healthy_words(diagnosis: Diagnosis) -> str:
     return f"no problem found in {steps}{plural(diagnosis.events, 'tensor')}"
 
 
+def unclear_words(diagnosis: Diagnosis) -> str:
+    """Return the sentence of a verdict that cannot be given: why nothing was recorded, or what was not seen."""
+    if diagnosis.unjudged or not diagnosis.unclear:
+        return diagnosis.unjudged or ""
+    return f"{healthy_words(diagnosis)}, but {diagnosis.unclear[0].what}"
+
+
+def verdict_mark(diagnosis: Diagnosis) -> str:
+    """Return the verdict in a word."""
+    if diagnosis.unjudged and not diagnosis.findings:
+        return "Unknown"
+    return {"problem": "Problem", "healthy": "Healthy", "unknown": "Unclear"}[diagnosis.verdict]
+
+
 def checked_problems(diagnosis: Diagnosis) -> str:
     """Return the kinds of problems that the recording could show."""
     return "NaN, ∞, dead layers, gradients, masks" if diagnosis.inside else "NaN, ∞"

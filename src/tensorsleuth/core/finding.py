@@ -93,6 +93,17 @@ def _no_end() -> tuple[RunEnd | None, list[str]]:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Something that was not seen and would be needed to call a run healthy."""
+
+    what: str  # continues "no problem found in 24 steps, but …"
+    command: str | None = None  # the one command that would show it
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """All that was found in a run."""
 
@@ -109,6 +120,7 @@ class Diagnosis:
     unjudged: str | None = None  # why nothing can be said: nothing was recorded
     inside: bool = False  # layers, gradients and attention were recorded, and so checked
     ended_well: bool = False  # nothing about its end needs an explanation
+    unclear: tuple[Doubt, ...] = ()  # what was not seen, so that a run without findings is not healthy
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -129,7 +141,10 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        return "problem" if self.findings else "unknown" if self.unjudged else "healthy"
+        """`problem`, `healthy`, or `unknown`: nothing was recorded (`unjudged`), or too little was seen (`unclear`)."""
+        if self.findings:
+            return "problem"
+        return "unknown" if self.unjudged or self.unclear else "healthy"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -142,5 +157,6 @@ class Diagnosis:
             "not_covered": list(self.not_covered),
             "trouble": list(self.all_trouble),
             "unjudged": self.unjudged,
+            "unclear": [doubt.to_json() for doubt in self.unclear],
             "end": self.end.to_json() if self.end is not None else None,
         }

@@ -16,6 +16,7 @@ from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
+from tensorsleuth.diagnose.doubts import find_doubts
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
@@ -57,20 +58,23 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _mode_without_values(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
+    problems = tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS]
+    trouble = [*trace.trouble, *trouble, *unclear]
     return Diagnosis(
         str(trace.path),
-        tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
+        problems,
         tuple(finding for finding in findings if finding.severity == "masked")[:MAX_FINDINGS],
         (*trace.not_covered, *([unseen] if blind else [])),
-        (*trace.trouble, *trouble, *unclear),
+        tuple(trouble),
         sum(process.event_count for process in trace.processes),
         max(map(step_count, trace.processes), default=0),
         blind,
         partial(find_end, trace) if is_over else lambda: (end_of_run, []),
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
-        explain_no_data(trace) if not any(process.event_count for process in trace.processes) else None,
+        unjudged := explain_no_data(trace) if not any(one.event_count for one in trace.processes) else None,
         any(process.catalogue.series for process in trace.processes) and bool(trace.inside()),
         is_over,
+        find_doubts(trace, blind, trouble) if not problems and unjudged is None else (),
     )
 
 

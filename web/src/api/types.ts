@@ -57,7 +57,9 @@ export interface Run extends RunSummary {
 // GET /api/runs/{run}/verdict -> Verdict
 export interface Verdict {
   verdict: "problem" | "healthy" | "unknown";
-  unjudged: string | null; // for "unknown": why there is no verdict
+  unjudged: string | null; // for "unknown": why nothing was recorded
+  unclear: { what: string; command: string | null }[]; // for "unknown": what was not seen, and the command that would show it
+  unclear_words: string; // the sentence of `sleuth why` for "unknown"; else empty
   blind: string | null; // the mode, if it records no values
   findings: Finding[];
   masked: Finding[];

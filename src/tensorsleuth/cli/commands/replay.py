@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tensorsleuth.cli.commands.why import EXIT_CODES, print_verdict
+from tensorsleuth.cli.commands.why import NOTHING_RECORDED, print_verdict
 from tensorsleuth.cli.options import common
 from tensorsleuth.trace.storage.saved_steps import read_step
 
@@ -36,5 +36,5 @@ def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> No
     with record(logdir) as recording:
         rerun_step(step, recording)
     if recording.path is None:
-        ctx.exit(EXIT_CODES["unknown"])
+        ctx.exit(NOTHING_RECORDED)
     print_verdict(ctx, recording.path, as_json)

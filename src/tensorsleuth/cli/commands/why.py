@@ -13,7 +13,7 @@ from tensorsleuth.cli.output.next_steps import next_commands
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-EXIT_CODES = {"healthy": 0, "problem": 1, "unknown": 2}
+PROBLEM_FOUND, NOTHING_RECORDED = 1, 2  # exit codes
 
 
 @click.command()
@@ -25,8 +25,8 @@ EXIT_CODES = {"healthy": 0, "problem": 1, "unknown": 2}
 def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path, as_json: bool) -> None:
     """Name the line where the first bad value was born.
 
-    RUN is a name, the start of one, or a path; the latest when left out. The exit code is 0 for a
-    healthy run, 1 where a problem was found, 2 where the run cannot be
+    RUN is a name, the start of one, or a path; the latest when left out. The exit code is 1 if a
+    problem was found and 0 if none was, be the run healthy or unclear. It is 2 if the run cannot be
     read, or holds nothing to judge by.
 
     \b
@@ -49,6 +49,6 @@ def print_verdict(ctx: click.Context, path: Path, as_json: bool, everything: boo
         console.print_json(diagnosis.to_json())
     else:
         console.show(verdict(diagnosis, everything))
-        if diagnosis.verdict != "unknown":
+        if not diagnosis.unjudged:
             print_hints(next_commands(path, diagnosis, everything, trace.inside().attention))
-    ctx.exit(EXIT_CODES[diagnosis.verdict])
+    ctx.exit(PROBLEM_FOUND if diagnosis.findings else NOTHING_RECORDED if diagnosis.unjudged else 0)

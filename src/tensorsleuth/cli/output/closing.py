@@ -41,7 +41,7 @@ def _judge(run: Path) -> None:
         print_hints(next_commands(run))
         return
     console.show_on_stderr(verdict(found))
-    if found.verdict != "unknown":
+    if not found.unjudged:
         print_hints(next_commands(run, found, attention=trace.inside().attention))
 
 

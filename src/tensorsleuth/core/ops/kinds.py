@@ -181,6 +181,8 @@ DEBUG_OPS = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "D
 # They raise when a value is NaN or infinite.
 NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 
+PYTHON_FUNCTIONS = frozenset(["PyFunc", "PyFuncStateless", "EagerPyFunc"])  # they hand their inputs to Python
+
 # They show a value to people, or store it outside of TensorFlow: as text, in summaries, in files.
 HAND_OUTS = frozenset(
     ["AsString", "Print", "PrintV2", "StringFormat", "SerializeTensor", "Save", "SaveSlices", "SaveV2"]

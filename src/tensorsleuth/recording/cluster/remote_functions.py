@@ -47,7 +47,8 @@ class RemoteTasks:
             known = self._watched[task] = self._serves(task)
             if not known:
                 why = "that process is not recorded into this run"
-                self._catalog.not_covered(f"the inside of functions that run on {task[0]} {task[1]}", why)
+                what = f"the inside of functions that run on {task[0]} {task[1]}"
+                self._catalog.not_covered(what, why, unseen=True)
         return known
 
     @property

@@ -105,7 +105,7 @@ class Sessions:
         """A way to run a session that is not watched."""
         if what not in self._said:
             self._said.add(what)
-            self._catalog.not_covered(f"what sessions run through {what}", "it is not recorded")
+            self._catalog.not_covered(f"what sessions run through {what}", "it is not recorded", unseen=True)
 
     def close(self) -> None:
         self._runs.close()
@@ -207,7 +207,7 @@ class Sessions:
     def _not_covered(self, what: str, why: str) -> None:
         if what not in self._said:
             self._said.add(what)
-            self._catalog.not_covered(what, why)
+            self._catalog.not_covered(what, why, unseen=True)
 
 
 class UnwatchedSessions:
@@ -234,7 +234,7 @@ class UnwatchedSessions:
         if not self._said:
             self._said = True
             why = "this needs the native library, on the host, behind the graph optimizer"
-            self._catalog.not_covered("graphs that a tf.compat.v1.Session runs", why)
+            self._catalog.not_covered("graphs that a tf.compat.v1.Session runs", why, unseen=True)
 
     def close(self) -> None:
         pass

@@ -143,6 +143,7 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         catalogue.bad_reads.setdefault(read.uid, read)
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
+        entry["unseen"] = bool(fields.get("unseen", False))
         catalogue.not_covered.append(entry)
 
 

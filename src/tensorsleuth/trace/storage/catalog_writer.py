@@ -134,9 +134,9 @@ class CatalogWriter:
         """Write that Python read a tensor with a NaN or an infinity in it."""
         self._write("bad_read", {"uid": uid, "site": site, "nan": has_nan, "finite": has_finite})
 
-    def not_covered(self, what: str, why: str, site: int = 0) -> None:
-        """List something that is not recorded; never let it go missing silently."""
-        self._write("not_covered", {"what": what, "why": why, "site": site})
+    def not_covered(self, what: str, why: str, site: int = 0, unseen: bool = False) -> None:
+        """List something that is not recorded; never let it go missing silently. `unseen`: nor are its results."""
+        self._write("not_covered", {"what": what, "why": why, "site": site, "unseen": unseen})
 
     def close(self) -> None:
         with self._lock:

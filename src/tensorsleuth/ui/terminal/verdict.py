@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.core.confidence import checked_problems, confidence_words, healthy_words
+from tensorsleuth.core.confidence import checked_problems, confidence_words, healthy_words, unclear_words, verdict_mark
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.core.formatting import plural, printable
@@ -52,14 +52,8 @@ def unseen_functions(functions: Sequence[str]) -> list[RenderableType]:
 
 
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    if diagnosis.unjudged:
-        title = Table.grid(padding=(0, 1))
-        title.add_row(Text(" UNKNOWN", style="bold yellow"), Text(printable(diagnosis.unjudged)))
-        yield title
-    elif diagnosis.blind:
-        text = Text(" UNKNOWN ", style="bold yellow")
-        text.append(f" mode {diagnosis.blind} records no values. Record with FULL_HEALTH, which is the default.")
-        yield text
+    if diagnosis.verdict == "unknown":
+        yield from _unclear(diagnosis)
     else:
         mark = Text(" HEALTHY", style="bold green")
         mark.append(f", {plural(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow")
@@ -71,6 +65,19 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if how is not None and not diagnosis.unjudged:  # which says so
         yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
+
+
+def _unclear(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    """Yield what could not be seen, and the command that would show it."""
+    title = Table.grid(padding=(0, 1))
+    mark = Text(f" {verdict_mark(diagnosis).upper()}", style="bold yellow", no_wrap=True)
+    title.add_row(mark, Text(printable(unclear_words(diagnosis))))
+    yield title
+    for doubt in diagnosis.unclear[1:]:
+        yield _labelled("Also", doubt.what)
+    command = next((doubt.command for doubt in diagnosis.unclear if doubt.command), None)
+    if command is not None:
+        yield _labelled("To be sure", command)
 
 
 def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from tensorsleuth.core.confidence import healthy_words
+from tensorsleuth.core.confidence import healthy_words, unclear_words, verdict_mark
 from tensorsleuth.core.finding import Diagnosis
 from tensorsleuth.core.formatting import plural, printable
 
@@ -23,10 +23,9 @@ def headline(found: Diagnosis | str | None) -> Text:
         summary = first.summary.replace(first.file, os.path.basename(first.file)) if first.file else first.summary
         more = f"  (+{len(found.findings) - 1} more: w)" if len(found.findings) > 1 else ""
         return Text.assemble(("PROBLEM ", "bold red"), (printable(summary), "bold"), (more, "dim"))
-    if found.unjudged:
-        return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
-    if found.blind:
-        return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} records no values")
+    if found.verdict == "unknown":
+        mark = f"{verdict_mark(found).upper()} "
+        return Text.assemble((mark, "bold yellow"), printable(unclear_words(found)))
     notes = f", {plural(len(found.notes), 'note')}" if found.notes else ""
     return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), f" {healthy_words(found)}")
 

@@ -68,8 +68,7 @@ def _verdict(verdict: dict[str, Any], tensors: int) -> str:
         return f'<span class="bad">{plural(len(verdict["findings"]), "problem")}</span>'
     if not tensors:
         return "nothing was recorded"
-    blind = verdict["blind"]
-    return f"unknown, mode {escape_text(blind)} records no values" if blind else '<span class="good">healthy</span>'
+    return "unclear" if verdict["verdict"] == "unknown" else '<span class="good">healthy</span>'
 
 
 def _findings(local_client: LocalClient, verdict: dict[str, Any]) -> Iterator[str]:
@@ -108,6 +107,8 @@ def _counts(local_client: LocalClient) -> Iterator[str]:
 
 
 def _caveats(about: dict[str, Any], verdict: dict[str, Any]) -> Iterator[str]:
+    if verdict["unclear"]:
+        yield "<h2>Unclear</h2>" + _table((one["what"], one["command"] or "") for one in verdict["unclear"])
     masked = [(f"{told['file']}:{told['line']}", told["summary"]) for told in verdict["masked"]]
     if masked:
         yield "<h2>Masked: bad values that came to nothing</h2>" + _table(masked)

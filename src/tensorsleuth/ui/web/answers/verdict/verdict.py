@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorsleuth.core.confidence import confidence_words
+from tensorsleuth.core.confidence import confidence_words, unclear_words
 from tensorsleuth.core.finding import Basis, Finding
 from tensorsleuth.diagnose.violations import VIOLATION_CAUSE as VIOLATION
 from tensorsleuth.ui.web.answers.verdict.ending import end_json
@@ -22,6 +22,8 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "verdict": found.verdict,
         "blind": found.blind,
         "unjudged": found.unjudged,
+        "unclear": [doubt.to_json() for doubt in found.unclear],
+        "unclear_words": unclear_words(found),
         "findings": [finding_json(opened, one) for one in found.findings],
         "masked": [finding_json(opened, one) for one in found.masked],
         "notes": [finding_json(opened, one) for one in found.notes],

@@ -1,0 +1,40 @@
+"""A loss that did not fall, in fewer steps than the rules on losses need."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS
+from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEWEST_EQUAL, FEWEST_RISING = 4, 8  # losses; with fewer, the batches may explain it
+ROUNDING = 8 * float(np.finfo(np.float32).eps)  # by which a loss may differ that does not move
+
+
+def undecided_loss(process: ProcessTrace) -> str | None:
+    """Return what the loss did, if that may be a bug and the steps are too few to tell; None if it fell."""
+    losses = list(losses_of(process.cached(TrainingGraph)).values())
+    if len(losses) != 1 or not FEWEST_EQUAL <= len(losses[0]) < FEWEST_STEPS:  # several are at odds, as in a GAN
+        return None
+    values = losses[0].astype(np.float64)
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() == 0:
+        return None
+    few = f"{len(values)} steps are too few to tell whether it learns"
+    if _stays(values):
+        return f"the loss did not move ({values[-1]:.6g} in every step) and {few}"
+    if _rises(values):
+        return f"the loss rose from {values[0]:.4g} to {values[-1]:.4g} and {few}"
+    return None
+
+
+def _stays(losses: Array) -> bool:
+    return bool(np.ptp(losses) <= ROUNDING * abs(losses[0]))
+
+
+def _rises(losses: Array) -> bool:
+    """Is every loss of the second half above the mean of the first, and the last half above the first loss of all."""
+    first, second = np.array_split(losses, 2)
+    return len(losses) >= FEWEST_RISING and bool(second.min() > max(first.mean(), losses[0]))
