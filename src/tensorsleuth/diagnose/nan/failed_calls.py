@@ -1,6 +1,6 @@
 """Bad values that led to an op which raised: an index, a size or an assertion that was computed from a NaN.
 
-The walk goes back from the op, through integers and truth values, which cannot be bad themselves, to the first floats.
+The walk goes back from the op, through integers and booleans, which cannot be bad themselves, to the first floats.
 A finite float ends it: whatever was bad before did not get through.
 """
 

@@ -60,8 +60,11 @@ class OriginFinder:
         self.process = process
         self.call_graphs = CallGraphs(process)
         self.variables = VariableIndex(self.call_graphs)
-        self._gaps = RowGaps(self.call_graphs, self.variables)
         self._has_bad_elements: dict[int, bool] = {}  # of calls that read datasets
+
+    @cached_property
+    def _gaps(self) -> RowGaps | None:
+        return RowGaps(self.call_graphs, self.variables) if self.process.gap_times else None
 
     @cached_property
     def pipelines(self) -> DatasetPipelines:
@@ -142,7 +145,7 @@ class OriginFinder:
         for key, one in call_graph.bad_tensors.items():
             birth = self._origin(call_graph, one, call_graph.bad_inputs[key])
             if birth is not None:
-                yield replace(birth, is_behind_gap=self._gaps.hide_inputs(one))
+                yield replace(birth, is_behind_gap=self._gaps is not None and self._gaps.hide_inputs(one))
 
     def _bad_constants(self, call_graph: CallGraph) -> list[ObservedTensor]:
         """Return the arrays that were bad when tracing made constants of them."""

@@ -32,7 +32,8 @@ class Spread:
 
     def __init__(self, finder: OriginFinder, origin: Origin) -> None:
         self._finder = finder
-        self._failed_calls = finder.process.cached(FailedCalls)
+        failed = finder.process.cached(FailedCalls) if finder.process.catalogue.failures else None
+        self._failed_calls = failed.by_tensor if failed is not None else {}
         self._call_graphs = finder.call_graphs
         self.origin = origin
         self.reached: dict[Key, ObservedTensor] = {}
@@ -111,8 +112,8 @@ class Spread:
             self.results.append(one.key)
         if self._is_refused(one):
             self.refused.append(one.key)
-        if one.key in self._failed_calls.by_tensor:
-            self.raised[one.key] = self._failed_calls.by_tensor[one.key]
+        if one.key in self._failed_calls:
+            self.raised[one.key] = self._failed_calls[one.key]
 
     def _is_refused(self, one: ObservedTensor) -> bool:
         tensor = one.tensor
