@@ -7,7 +7,15 @@ from tensorsleuth.core.ops.products import OVERFLOWING_PRODUCTS
 
 EXPONENTIALS = frozenset(["Exp", "Expm1", "Sinh", "Cosh"])  # they overflow for inputs of a few hundred
 # Sums of many numbers, or of two, that exceed the largest number.
-OVERFLOWING_SUMS = ADDITIONS | OVERFLOWING_PRODUCTS | {"Sum", "AddN", "Sub", "Cumsum", "Mean", "BiasAdd"}
+OVERFLOWING_SUMS = (
+    ADDITIONS
+    | OVERFLOWING_PRODUCTS
+    | {
+        *("Sum", "AddN", "Sub", "Cumsum", "Mean", "BiasAdd", "BiasAddGrad", "AvgPool", "AvgPool3D", "AvgPoolGrad"),
+        *("SegmentSum", "SegmentSumV2", "SegmentMean", "UnsortedSegmentSum", "SparseSegmentSum", "SparseSegmentMean"),
+        *("ScatterNd", "TensorScatterAdd", "TensorScatterSub", "FusedBatchNormV3"),
+    }
+)
 # Products, powers and squares that exceed the largest number.
 OVERFLOWING_MULTIPLICATIONS = frozenset(["Mul", "Prod", "Square", "Cumprod", "Pow", "SquaredDifference", "L2Loss"])
 # Integers wrap around in them.

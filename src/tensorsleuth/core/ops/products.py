@@ -13,7 +13,15 @@ CONVOLUTIONS = frozenset(["Conv1D", "Conv2D", "Conv3D"])  # of signals, images, 
 LAYER_PRODUCTS = PRODUCTS | CONVOLUTIONS  # how a layer applies its weights
 
 # Each output is a sum of many products, which may overflow.
-OVERFLOWING_PRODUCTS = CURRENT_MATMULS | {"Einsum", "Conv2D"}
+OVERFLOWING_PRODUCTS = (
+    CURRENT_MATMULS
+    | CONVOLUTIONS
+    | {
+        *("Einsum", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+        *("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
+        *("_FusedConv2D", "_FusedMatMul", "SparseTensorDenseMatMul", "SparseMatMul"),
+    }
+)
 # 0 times infinity, within them, is NaN.
 ZERO_TIMES_INFINITY_OPS = CURRENT_MATMULS | {"Einsum", "Mul", "RealDiv", "Xlogy", "MulNoNan"}
 

@@ -102,6 +102,19 @@ class Case:
         """Return input number `slot` of the op, as far as it was recorded."""
         return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
 
+    def negation(self, slot: int = 0) -> OpNode | None:
+        """Return the minus that an input of the op comes from, if there is one."""
+        made = self.neighbours.input_ops(self.op_node) if self.op_node is not None else []
+        return next((one for one in (made[slot] if slot < len(made) else []) if one.type == "Neg"), None)
+
+    def input_range(self, slot: int = 0) -> tuple[float, float] | None:
+        """Return the range of an input; the row of a minus that was fused into the op is that of what it negates."""
+        x = self.input(slot)
+        if x is None or not x.has_range:
+            return None
+        fused = x.op != "Neg" and self.negation(slot) is not None
+        return (-x.max, -x.min) if fused else (x.min, x.max)
+
     @property
     def inputs(self) -> list[ObservedTensor]:
         return [one for slot in self.slots for one in slot]

@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.needs import Need
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 NEEDS = Need.FUNCTIONS | Need.VARIABLES
+MAX_RATE_ADVICE = 1_000  # times lower: more is never what to change
 
 
 def match(case: Case) -> Explanation | None:
@@ -64,6 +65,11 @@ _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthog
 def _advice(rate: float) -> str:
     """Return the fix. A step that multiplies the error by `rate` is (rate + 1) / 2 times too long."""
     lower = 10 ** max(1, math.ceil(math.log10((rate + 1) / 2)))
+    if lower > MAX_RATE_ADVICE:  # no rate is that wrong: what is multiplied with it is
+        return (
+            "scale what goes in and what is predicted to about −1 … 1 first: no learning rate mends steps that grow so "
+            "fast; then lower the rate, or clip gradients (tf.clip_by_global_norm)"
+        )
     return (
         f"lower the learning rate ({lower:,}×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise "
         "the inputs and the layers"

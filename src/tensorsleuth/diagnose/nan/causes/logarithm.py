@@ -6,6 +6,7 @@ from tensorsleuth.core.ops.numerics import LOGARITHMS, RECIPROCALS
 from tensorsleuth.core.ops.reductions import SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.negation import negation_words
 
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
@@ -16,12 +17,15 @@ OPS = LOGARITHMS
 def match(case: Case) -> Explanation | None:
     if case.op not in OPS or case.differentiates is not None:
         return None
-    x = case.input(1 if case.op == "Xlogy" else 0)
-    if x is None or not x.has_range:
+    slot = 1 if case.op == "Xlogy" else 0
+    x, seen = case.input(slot), case.input_range(slot)
+    if x is None or seen is None:
         return None
     edge = -1 if case.op == "Log1p" else 0
-    if case.out.has_nan and x.min < edge:
-        return Explanation("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
+    if case.out.has_nan and seen[0] < edge:
+        why = f"takes the log of negative numbers (down to {seen[0]:.4g}){negation_words(case, slot)}"
+        fix = _SIGN if negation_words(case, slot) else _NEGATIVE
+        return Explanation("log-negative", 0.95, why, fix)
     if not case.out.count("neg_inf") and case.op == case.out.op:
         return None  # the log of what is infinite, of an op that TensorFlow fused into this one
     if case.op == "Log1p":
@@ -93,6 +97,7 @@ _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
 _ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7))"
 _COUNTS = ", or tf.math.log1p(x) where x counts from 0"
 _MINUS_ONE = "keep it above −1: tf.math.log1p(tf.maximum(x, -1.0 + 1e-6))"
+_SIGN = "look at the minus sign: −log(x) is meant where log(−x) is written; a log needs positive numbers"
 _NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
 _WIDER = "compute the probabilities in float32: tf.nn.softmax(tf.cast(logits, tf.float32)), or take log_softmax"
 _LOGITS = (

@@ -24,7 +24,8 @@ def match(case: Case) -> Explanation | None:
         return Explanation(
             "clip-nan-norm", 0.93, f"squares gradients for their norm, and overflows: {_range(case)}", _NORM
         )
-    if case.out.is_half and case.op in (*OVERFLOWING_SUMS, *OVERFLOWING_MULTIPLICATIONS, *DIVISIONS, "Cast"):
+    sums_up = case.op in (*OVERFLOWING_SUMS, *OVERFLOWING_MULTIPLICATIONS, *DIVISIONS, "Cast")
+    if case.out.is_half and sums_up and not _by_zero(case):
         return _half_precision(case)
     if case.differentiates is not None or not _is_large_enough(case):
         return None
@@ -38,6 +39,12 @@ def match(case: Case) -> Explanation | None:
     if case.op == "Cast":
         return Explanation("half-overflow", 0.8, f"does not fit into {case.out.dtype}: {_range(case)}", _WIDER)
     return None
+
+
+def _by_zero(case: Case) -> bool:
+    """Is one of the divisors 0: in any precision that is no overflow."""
+    divisor = case.input(1) if case.op in DIVISIONS else None
+    return divisor is not None and divisor.has_range and divisor.count("zero") > 0
 
 
 def _is_large_enough(case: Case) -> bool:
@@ -73,12 +80,8 @@ def _exponential(case: Case) -> Explanation:
 
 def _argument(case: Case, limit: int) -> str:
     """Return the argument's size in words; an op fused into this one, such as the minus of exp(-x), has no row."""
-    x = case.input(0)
-    if x is None or not x.has_range:
-        return "of large numbers"
-    negated = case.op_node is not None and any(one.type == "Neg" for one in case.neighbours.ancestors(case.op_node, 1))
-    largest = -x.min if negated and x.op != "Neg" else x.max
-    return f"of numbers up to {largest:.4g}" if largest > limit else "of large numbers"
+    seen = case.input_range()
+    return f"of numbers up to {seen[1]:.4g}" if seen is not None and seen[1] > limit else "of large numbers"
 
 
 def _adds_one(case: Case) -> bool:

@@ -8,6 +8,9 @@ from tensorsleuth.core.ops.numerics import ROOTS_AND_POWERS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes.division import is_deviation, is_norm
+from tensorsleuth.diagnose.nan.negation import negation_words
+
+MAX_ROUNDING = 1e-2  # of the largest number: what is farther below 0 is no rounding
 
 OPS = ROOTS_AND_POWERS
 
@@ -16,12 +19,18 @@ def match(case: Case) -> Explanation | None:
     x = case.input(0)
     if case.op not in OPS or case.differentiates is not None or x is None or not x.has_range:
         return None
-    if case.op in ("Sqrt", "Rsqrt") and x.min < 0 and case.out.has_nan:
-        why = f"takes the square root of negative numbers (down to {x.min:.4g})"
-        return Explanation("sqrt-negative", 0.95, why, _NEGATIVE)
+    low, high = case.input_range() or (x.min, x.max)
+    if case.op in ("Sqrt", "Rsqrt") and low < 0 and case.out.has_nan:
+        why = f"takes the square root of negative numbers (down to {low:.4g}){negation_words(case)}"
+        return Explanation("sqrt-negative", 0.95, why, _ROUNDED if _is_rounding(low, high) else _NEGATIVE)
     if case.op in ("Sqrt", "Rsqrt") and x.count("zero") and case.out.has_inf:
         return _inverse_root_of_zero(case, x.count("zero"))
     return _power(case) if case.op == "Pow" else None
+
+
+def _is_rounding(low: float, high: float) -> bool:
+    """Can a difference of numbers as large as these be that far below 0 by rounding alone."""
+    return -low <= MAX_ROUNDING * max(high, 1.0)
 
 
 def _inverse_root_of_zero(case: Case, zeros: int) -> Explanation | None:
@@ -82,7 +91,11 @@ def _power(case: Case) -> Explanation | None:
     return None
 
 
-_NEGATIVE = "rounding can make a difference or variance slightly negative: tf.sqrt(tf.maximum(x, 0.0))"
+_ROUNDED = "rounding can make a difference or variance slightly negative: tf.sqrt(tf.maximum(x, 0.0))"
+_NEGATIVE = (
+    "this is too far below 0 for rounding: look at how the argument is computed (a sign, data without a lower bound, a "
+    "layer that needs a softplus); tf.sqrt(tf.maximum(x, 0.0)) only hides it"
+)
 _RSQRT = "add an epsilon before the root: tf.math.rsqrt(x + 1e-12)"
 _POWER = "take the power of tf.abs(x), or of tf.maximum(x, 0.0)"
 _NORM = "use tf.math.l2_normalize(x, epsilon=1e-12), or add an epsilon under the root"
