@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable
 from enum import Flag, auto
 
+import numpy as np
+
 from tensorsleuth.core.catalog import Catalogue, EagerOp
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.core.series import OF_LAYER_STATS
 from tensorsleuth.trace.process.process import ProcessTrace
 
+MIN_REPEATS = 3
 LARGE_TENSOR_BYTES = 4_000_000
 _MAX_ITEM_BYTES = 16  # of a complex128
 
@@ -31,6 +34,7 @@ class Need(Flag):
     SQUARE_TENSORS = auto()  # [N, N]
     LARGE_TENSORS = auto()
     STEPS = auto()  # more than one
+    REPEATED_OPS = auto()  # an op that ran several times
     KERAS_BATCHES = auto()
     TRACES = auto()  # of tf.functions
     TEXTS = auto()
@@ -65,6 +69,11 @@ def _has_steps(process: ProcessTrace) -> bool:
     return int(process.calls["step"].max(initial=-1)) > 0
 
 
+def _has_repeated_ops(process: ProcessTrace) -> bool:
+    counts = np.unique(process.early_events()["tensor"], return_counts=True)[1]
+    return int(counts.max(initial=0)) >= MIN_REPEATS
+
+
 _TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
     Need.FUNCTIONS: _in_catalogue(lambda known: known.functions),
     Need.TRAINING: _in_catalogue(lambda known: any(one.trains for one in known.functions.values())),
@@ -77,6 +86,7 @@ _TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
     Need.SQUARE_TENSORS: _has_square_tensors,
     Need.LARGE_TENSORS: _has_large_tensors,
     Need.STEPS: _has_steps,
+    Need.REPEATED_OPS: _has_repeated_ops,
     Need.KERAS_BATCHES: lambda process: bool((process.calls["kind"] == CallKind.BATCH).any()),
     Need.TRACES: _in_catalogue(lambda known: known.traces),
     Need.TEXTS: _in_catalogue(lambda known: known.texts),

@@ -299,7 +299,7 @@ class _ExplainedCase:
         blame = self._replica_blame
         at += f" on {blame.replica}" if blame is not None and blame.replica else ""
         if self.explanation is not None:
-            return f"{where} {self.explanation.why}{at}."
+            return f"{where} {self.explanation.why}{at if self.explanation.is_timed else ''}."
         if self.is_behind_gap:
             return (
                 f"{where}: {self.case.op} is NaN or infinite{at}, and earlier rows that may show why were overwritten."

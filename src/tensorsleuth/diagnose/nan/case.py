@@ -33,6 +33,7 @@ class Explanation:
     frame: Frame | None = None
     evidence: tuple[ObservedTensor, ...] = ()  # beside what went into the op and came out
     computed: str | None = None  # the op that TensorFlow's optimizer made of it, where that is what came out
+    is_timed: bool = True  # the program counts steps, so that the step says when it happened
 
 
 class Case:

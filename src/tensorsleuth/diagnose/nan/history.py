@@ -28,6 +28,7 @@ class ValueGrowth:
     end: int
     first_size: float
     last_size: float
+    unit: str = "step"  # or call: of a program that counts no steps
 
     @property
     def rate(self) -> float:
@@ -57,6 +58,8 @@ def over_steps(one: ObservedTensor, among: Array | None = None) -> ValueGrowth |
     if one.tensor.eager is not None and one.tensor.eager.type in VARIABLE_READS:  # a line may read several variables
         rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]
     steps = [one.process.step_of(row) for row in rows]
+    if len(set(steps)) == 1:  # updates by hand: neither a tape nor an optimizer says where a step ends
+        return _growth(np.arange(len(rows)), rows, "call")
     numbers = np.array([step if step is not None else at for at, step in enumerate(steps)], np.int64)
     return _growth(numbers, rows)
 
@@ -72,7 +75,7 @@ def handles_of(process: ProcessTrace, rows: Array) -> Array:
     return np.where(known, calls["inputs"][places, 0], np.uint64(0))
 
 
-def _growth(numbers: Array, rows: Array) -> ValueGrowth | None:
+def _growth(numbers: Array, rows: Array, unit: str = "step") -> ValueGrowth | None:
     """Return the growth of the largest values from the smallest on, if they rise nearly all the way."""
     ranged = (rows["flags"] & EventFlag.RANGED) != 0
     size = np.maximum(np.abs(rows["min"]), np.abs(rows["max"]))
@@ -88,7 +91,7 @@ def _growth(numbers: Array, rows: Array) -> ValueGrowth | None:
     enough = MIN_GROWTH_OF_MANY if len(largest) - began > 3 else MIN_GROWTH_OF_FEW
     if not math.isfinite(last) or last / first < enough:
         return None
-    return ValueGrowth(int(unique[began]), int(unique[-1]), first, last)
+    return ValueGrowth(int(unique[began]), int(unique[-1]), first, last, unit)
 
 
 def _growth_start(sizes: Array) -> int:

@@ -11,6 +11,7 @@ from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.diagnose.nan.history import ValueGrowth, handles_of, over_steps
+from tensorsleuth.diagnose.nan.variable_jump import VariableJump, last_jump
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableWrite
 
@@ -26,6 +27,7 @@ class WeightUpdate:
     learning_rate: float | None
     growth: ValueGrowth | None
     weights: list[ObservedTensor]
+    rate_jump: VariableJump | None = None
 
 
 def last_update(case: Case) -> WeightUpdate | None:
@@ -40,10 +42,11 @@ def last_update(case: Case) -> WeightUpdate | None:
         write = variables.last_write(handle, read.call) if handle is not None else None
         if write is None or write.site is None or write.site.frame is None or handle is None:
             continue
-        optimizer = _optimizer(case, weights)
+        optimizer = _optimizer(case, write, weights)
         frame = optimizer[0] if optimizer is not None else write.site.frame
         rate = optimizer[1] if optimizer is not None else _tf1_learning_rate(write)
-        return WeightUpdate(variables.name(handle), frame, rate, growth, [read])
+        jump = optimizer[2] if optimizer is not None else None
+        return WeightUpdate(variables.name(handle), frame, rate, growth, [read], jump)
     return None
 
 
@@ -83,12 +86,27 @@ def _read_ids(case: Case) -> set[int]:
     return graph | {op.first_tensor for op in catalogue.eager.values() if op.type in VARIABLE_READS}
 
 
-def _optimizer(case: Case, reads: list[tuple[ObservedTensor, ValueGrowth | None]]) -> tuple[Frame, float | None] | None:
-    """Return the line that made a Keras optimizer, and its learning rate."""
+def _optimizer(
+    case: Case, variable_write: VariableWrite, reads: list[tuple[ObservedTensor, ValueGrowth | None]]
+) -> tuple[Frame, float | None, VariableJump | None] | None:
+    """Return the line that made the Keras optimizer which wrote the weights, its learning rate, and the rate's last jump."""
     variables = case.finder.variables
     for handle in variables.find_by_name("learning_rate"):
         frame = variables.creation_line(handle)
-        if frame is not None:
-            values = [read.max for read, _ in reads if read.has_range and variables.handle_of(read) == handle]
-            return frame, values[-1] if values else None
+        if frame is not None and _is_read_for(case, handle, variable_write):
+            rates = [read for read, _ in reads if read.has_range and variables.handle_of(read) == handle]
+            jump = last_jump(case, handle, rates[-1]) if rates else None
+            return frame, rates[-1].max if rates else None, jump
     return None
+
+
+def _is_read_for(case: Case, handle: int, variable_write: VariableWrite) -> bool:
+    """Does the call that writes the weights take this learning rate; in eager code, does the same line."""
+    calls, sites = case.finder.call_graphs.calls, case.process.catalogue.sites
+    takers = calls.consumers(handle)
+    if variable_write.call in takers:
+        return True
+    frame = variable_write.site.frame if variable_write.site is not None else None
+    before = (calls.op(call) for call in takers if call < variable_write.call)
+    places = (sites.get(op.site) for op in before if op is not None)
+    return any(site is not None and site.frame == frame for site in places)

@@ -10,13 +10,19 @@ explains what was seen, 0.6 where it fits. The surest story is told; where none 
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.variable_jump import jump_of_input
 from tensorsleuth.diagnose.needs import Need, recorded_parts
+
+CAUSES_OF_SIZE = (
+    *("exp-overflow", "softmax-by-hand", "logsumexp-by-hand", "sinh-overflow"),
+    *("product-overflow", "sum-overflow", "pow-overflow", "half-overflow"),
+)
 
 CauseMatcher = Callable[[Case], Explanation | None]
 
@@ -45,7 +51,8 @@ def causes() -> tuple[Cause, ...]:
 def explain(case: Case) -> tuple[Case, Explanation] | None:
     """Return the explanation with the highest confidence, and its op: the case's own, or one fused into it."""
     told = [(one, story) for one in case.candidates for story in _explanations(one)]
-    return max(told, key=lambda pair: pair[1].confidence, default=None)
+    surest = max(told, key=lambda pair: pair[1].confidence, default=None)
+    return (surest[0], _with_jump(*surest)) if surest is not None else None
 
 
 def _explanations(case: Case) -> list[Explanation]:
@@ -53,3 +60,17 @@ def _explanations(case: Case) -> list[Explanation]:
     ops = {case.op, case.differentiates, case.out.op}
     asked = (cause.match(case) for cause in causes() if cause.may_explain(case, ops))
     return [one for one in asked if one is not None]
+
+
+def _with_jump(case: Case, story: Explanation) -> Explanation:
+    """Lead to the line that set a number of the argument anew, if the op went bad in that very step."""
+    jump = jump_of_input(case) if story.cause in CAUSES_OF_SIZE else None
+    if jump is None or jump.frame is None:
+        return story
+    why = f"sets {jump.name} from {jump.before:.3g} to {jump.after:.3g}, and then line {_line(case)} {story.why}"
+    return replace(story, why=why, fix=f"change it in smaller steps, or less far; else {story.fix}", frame=jump.frame)
+
+
+def _line(case: Case) -> str:
+    frame = case.site.frame if case.site is not None else None
+    return str(frame.line) if frame is not None else "?"

@@ -7,10 +7,12 @@ import math
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.history import ValueGrowth
 from tensorsleuth.diagnose.nan.last_update import WeightUpdate, last_update
+from tensorsleuth.diagnose.nan.variable_jump import VariableJump
 from tensorsleuth.diagnose.needs import Need
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
-NEEDS = Need.FUNCTIONS | Need.VARIABLES
+NEEDS = Need.FUNCTIONS | Need.VARIABLES | Need.REPEATED_OPS
+MIN_CALLS = 4  # of one line, each with larger numbers than the one before
 MAX_RATE_ADVICE = 1_000  # times lower: more is never what to change
 
 
@@ -38,17 +40,45 @@ def _recurrence(case: Case, value_growth: ValueGrowth) -> Explanation:
 def _training(case: Case) -> Explanation | None:
     update = last_update(case)
     growth = (update.growth or case.grew_over_steps) if update is not None else None
-    if update is None or growth is None:
-        return None
+    if update is None or growth is None or (update.growth is None and growth.unit == "call"):
+        return _python_loop(case)
     rate = f" (learning rate {update.learning_rate:.3g})" if update.learning_rate is not None else ""
+    jump = _jump_behind(update, growth)
     why = (
-        f"updates the weights by too much{rate}: {_grown_name(case, update)} grew about {growth.rate:.3g}× a step from "
-        f"step {growth.start} on, from {growth.first_size:.3g} to {growth.last_size:.3g}, until {case.op} overflowed"
+        f"updates the weights by too much{rate}: {f'{jump}, and ' if jump is not None else ''}"
+        f"{_grown_name(case, update)} grew about {growth.rate:.3g}× a {growth.unit} from {growth.unit} {growth.start} "
+        f"on, from {growth.first_size:.3g} to {growth.last_size:.3g}, until {case.op} overflowed"
     )
     confidence = 0.92 if update.growth is not None else 0.85
     return Explanation(
-        "learning-rate", confidence, why, _advice(growth.rate), frame=update.frame, evidence=tuple(update.weights[:2])
+        "learning-rate",
+        confidence,
+        why,
+        _JUMPED if jump is not None else _advice(growth.rate),
+        frame=jump.frame if jump is not None else update.frame,
+        evidence=tuple(update.weights[:2]),
+        is_timed=growth.unit == "step",
     )
+
+
+def _jump_behind(weight_update: WeightUpdate, value_growth: ValueGrowth) -> VariableJump | None:
+    """Return the jump of the learning rate, if the growth began with it and a line of the program wrote it."""
+    jump = weight_update.rate_jump
+    if jump is None or jump.frame is None or jump.step is None or jump.after < jump.before:
+        return None
+    return jump if abs(value_growth.start - jump.step) <= 1 else None
+
+
+def _python_loop(case: Case) -> Explanation | None:
+    """A loop of the program, without variables, that feeds its result back."""
+    growth = case.grew_over_steps
+    if growth is None or growth.unit != "call" or growth.end - growth.start < MIN_CALLS:
+        return None
+    why = (
+        f"overflows in a loop that grew {_named(case.largest_input)} about {growth.rate:.3g}× each time, from "
+        f"{growth.first_size:.3g} to {growth.last_size:.3g} in {growth.end - growth.start} calls of this line"
+    )
+    return Explanation("exploding-recurrence", 0.9, why, _FED_BACK, is_timed=False)
 
 
 def _grown_name(case: Case, weight_update: WeightUpdate) -> str:
@@ -59,6 +89,8 @@ def _named(one: ObservedTensor | None) -> str:
     return one.tensor.name if one is not None else "activations"
 
 
+_JUMPED = "set the learning rate to a smaller number here, or raise it in small steps (a warm-up)"
+_FED_BACK = "take smaller steps if it is a descent (a lower learning rate), or keep what is fed back bounded"
 _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthogonal or smaller recurrent matrix"
 
 
