@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.ops.numerics import DOMAINS
+from tensorsleuth.core.ops.numerics import DOMAINS, INFINITE_SLOPES, SAFE_ARGUMENTS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 OPS = frozenset(DOMAINS)
-# op: where its value is finite and its slope is not
-INFINITE_SLOPES = {"Acos": "±1", "Asin": "±1", "Acosh": "1", "Atanh": "±1", "Erfinv": "±1", "Ndtri": "0 and 1"}
-SAFE_ARGUMENTS = {"Acosh": "tf.maximum(x, 1.0 + 1e-6)", "Ndtri": "tf.clip_by_value(x, 1e-6, 1.0 - 1e-6)"}
 
 
 def match(case: Case) -> Explanation | None:

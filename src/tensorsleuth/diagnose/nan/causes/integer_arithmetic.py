@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import math
 
-from tensorsleuth.core.ops.numerics import INTEGER_DIVISIONS, NOT_OF_NEGATIVES, NOT_OF_ZERO, WRAPPING_OPS
+from tensorsleuth.core.ops.numerics import (
+    INTEGER_DIVISIONS,
+    NOT_OF_NEGATIVES,
+    NOT_OF_ZERO,
+    RESULTS_FOR_ZERO,
+    WRAPPING_OPS,
+)
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
@@ -25,7 +31,7 @@ def match(case: Case) -> Explanation | None:
         why = f"computes more than {dtype} can hold: it wraps around below 0, and {case.op.lower()} of that is NaN"
         return Explanation("integer-overflow", 0.97, why, _WIDER, site=site)
     if case.op in NOT_OF_ZERO and any(one.count("zero") for one in bad) and integers[0].type in INTEGER_DIVISIONS:
-        why = f"divides integers: what is below 1 becomes 0, and {_USES.get(case.op, 'that is divided by')}"
+        why = f"divides integers: what is below 1 becomes 0, and {RESULTS_FOR_ZERO.get(case.op, 'that is divided by')}"
         return Explanation("integer-division", 0.97, why, _FLOAT, site=site)
     return None
 
@@ -54,6 +60,5 @@ def _integer_ops(case: Case) -> list[OpNode]:
     ]
 
 
-_USES = {"Log": "log of that is −∞", "Rsqrt": "1/sqrt of that is ∞"}
 _WIDER = "compute it in tf.int64, or cast to tf.float32 before multiplying"
 _FLOAT = "divide as floats: tf.cast(a, tf.float32) / tf.cast(b, tf.float32)"
