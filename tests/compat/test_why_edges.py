@@ -109,24 +109,24 @@ def test_a_minus_before_numbers_of_both_signs_is_not_to_blame(recorded: Recorded
     assert found.cause == "log-negative" and "minus sign" not in found.summary
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "graph"])
-def test_integers_that_wrapped_before_a_cast(recorded: Recorded, compiled: bool) -> None:
+def test_integers_that_wrapped_before_a_cast(recorded: Recorded) -> None:
+    @tf.function
     def size(n: Any) -> Any:
         area = n * n  # area
         return tf.sqrt(tf.cast(area, tf.float32))
 
-    run = tf.function(size) if compiled else size
+    run = size
     found = first(recorded(lambda: run(tf.constant([50_000, 3]))))
     assert (found.cause, found.line) == ("integer-overflow", marked("area"))
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "graph"])
-def test_a_quotient_of_integers_before_a_log(recorded: Recorded, compiled: bool) -> None:
+def test_a_quotient_of_integers_before_a_log(recorded: Recorded) -> None:
+    @tf.function
     def share(n: Any) -> Any:
         part = n // 4  # part
         return tf.math.log(tf.cast(part, tf.float32))
 
-    run = tf.function(share) if compiled else share
+    run = share
     found = first(recorded(lambda: run(tf.constant([1, 30]))))
     assert (found.cause, found.line) == ("integer-division", marked("part"))
 

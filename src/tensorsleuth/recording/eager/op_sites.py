@@ -9,9 +9,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from tensorsleuth.core.dtypes import RESOURCE, VARIANT, dtype_of
+from tensorsleuth.core.dtypes import RESOURCE, VARIANT
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.core.ops.numerics import INTEGER_DIVISIONS, WRAPPING_OPS
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK, Selection
 from tensorsleuth.recording.structure.name_scopes import NameScopes
@@ -93,8 +92,6 @@ class OpSites:
             wanted = [self._selection.mode_for(kind, dtype) for dtype in range(DTYPE_COUNT)]
             if _HANDLE_OPS.search(kind):
                 wanted[RESOURCE] = wanted[VARIANT] = Mode.NO_TENSOR
-            elif kind in (*WRAPPING_OPS, *INTEGER_DIVISIONS) and any(look is not None for look in wanted):
-                wanted = [_noted(dtype, look) for dtype, look in enumerate(wanted)]
             looks = self._modes[kind] = bytes(DO_NOT_LOOK if look is None else int(look) for look in wanted)
         return looks
 
@@ -109,8 +106,3 @@ class OpSites:
 def _input_count(kind: str) -> int:
     definition = tf.op_definition(kind)
     return min(len(definition.input_arg), ALL_INPUTS) if definition is not None else ALL_INPUTS
-
-
-def _noted(dtype: int, look: Mode | None) -> Mode | None:
-    """Integers have a row without values, which says by which op they were computed."""
-    return Mode.NO_TENSOR if look is None and "int" in dtype_of(dtype).name else look
