@@ -89,7 +89,7 @@ def _read_ids(case: Case) -> set[int]:
 def _optimizer(
     case: Case, variable_write: VariableWrite, reads: list[tuple[ObservedTensor, ValueGrowth | None]]
 ) -> tuple[Frame, float | None, VariableJump | None] | None:
-    """Return the line that made the Keras optimizer which wrote the weights, its learning rate, and the rate's last jump."""
+    """Return the line that made the Keras optimizer of the weights, its learning rate, and the rate's last jump."""
     variables = case.finder.variables
     for handle in variables.find_by_name("learning_rate"):
         frame = variables.creation_line(handle)

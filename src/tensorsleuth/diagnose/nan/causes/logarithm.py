@@ -5,8 +5,7 @@ from __future__ import annotations
 from tensorsleuth.core.ops.numerics import LOGARITHMS, RECIPROCALS
 from tensorsleuth.core.ops.reductions import SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
-from tensorsleuth.diagnose.nan.case import Case, Explanation
-from tensorsleuth.diagnose.nan.negation import negation_words
+from tensorsleuth.diagnose.nan.case import Case, Explanation, negation_words
 
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from tensorsleuth.core.ops.numerics import ROOTS_AND_POWERS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.case import Case, Explanation, negation_words
 from tensorsleuth.diagnose.nan.causes.division import is_deviation, is_norm
-from tensorsleuth.diagnose.nan.negation import negation_words
 
 MAX_ROUNDING = 1e-2  # of the largest number: what is farther below 0 is no rounding
 
