@@ -124,5 +124,5 @@ def test_the_catalogue_comes_back(tmp_path: Path) -> None:
     assert frame is not None and (frame.file, frame.line, frame.function) == stack[0]
     assert found.sources == {__file__: Path(__file__).read_text()}
     assert found.eager[op].outputs == 2 and found.eager[op + 1].forward == op
-    assert found.not_covered == [{"what": "this", "why": "that", "site": 0}]
+    assert found.not_covered == [{"what": "this", "why": "that", "site": 0, "unseen": False}]
     assert found.failures[0].message == "no"

@@ -266,9 +266,11 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
   RingPlan event_plan = plan_of<Event>(plan->event_chunk_rows, plan->event_chunks);
   event_plan.window = plan->event_window;
+  event_plan.has_alarms = true;
   int error = events.open(plan->events, event_plan);
   RingPlan call_plan = plan_of<Call>(plan->call_chunk_rows, plan->call_chunks);
   call_plan.window = plan->call_window;
+  call_plan.has_alarms = true;
   if (!error) error = calls.open(plan->calls, call_plan);
   if (!error) error = shapes.open(plan->shapes);
   if (!error && plan->value_bytes) error = values.open(plan->values, plan->value_rows, plan->value_bytes);

@@ -178,7 +178,8 @@ int64_t Ring::take_chunk() {
 }
 
 bool Ring::may_grow() const {
-  return plan_.keep_all || !has_room_for_all() || header()->chunks - pinned_ < plan_.max_chunks - most_pinned();
+  return plan_.keep_all || !plan_.has_alarms || !has_room_for_all() ||
+         header()->chunks - pinned_ < plan_.max_chunks - most_pinned();
 }
 
 // A writer may sleep between claiming a row and finishing it while the others wrap around. Nobody waits for it: its

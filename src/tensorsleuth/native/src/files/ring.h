@@ -36,9 +36,10 @@ static_assert(sizeof(RingHeader) <= 4096, "the header is one page");
 struct RingPlan {
   uint32_t row_size, kind_at;  // kind_at: offset of a row's kind, which is 0 until the row is finished
   uint32_t chunk_rows;
-  uint64_t max_chunks;    // the bound
-  uint64_t window = 0;    // chunks to pin before and after the first alarm of each kind
-  bool keep_all = false;  // at the bound, drop the newest rows, not the oldest
+  uint64_t max_chunks;      // the bound
+  uint64_t window = 0;      // chunks to pin before and after the first alarm of each kind
+  bool keep_all = false;    // at the bound, drop the newest rows, not the oldest
+  bool has_alarms = false;  // chunks are set aside for those that alarms pin
 };
 
 template <class Row>
