@@ -46,7 +46,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert copied.returncode == 0, copied.stderr
     assert "sleuth replay" in copied.stdout + copied.stderr
     again = sleuth("save-step", "--to", str(away / "step"), cwd=home)
-    assert again.returncode == 2 and "is there already" in again.stderr
+    assert again.returncode == 2 and "exists already" in again.stderr
     other = sleuth("save-step", "--step", "7", "--to", str(away / "other"), cwd=home)
     assert other.returncode == 2 and "saved are: 0" in other.stderr
     program.unlink()
