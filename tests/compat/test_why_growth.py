@@ -7,14 +7,20 @@ from typing import Any
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
 from tensorsleuth.core.finding import Finding
+from tensorsleuth.recording.tensorflow import internals as private_tf
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
+NOT_ON_215 = pytest.mark.skipif(
+    private_tf.version() < (2, 16),
+    reason="TensorFlow 2.15: who wrote a variable in eager code is not known, and another line is blamed",
+)
 
 X = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
 Y = X.sum(1, keepdims=True)
@@ -40,6 +46,7 @@ def train_another_model() -> None:
         healthy.apply_gradients([(gradient(weight), weight)])
 
 
+@NOT_ON_215
 def test_the_optimizer_that_wrote_the_weights_is_blamed(recorded: Recorded) -> None:
     def program() -> None:
         train_another_model()
@@ -52,6 +59,7 @@ def test_the_optimizer_that_wrote_the_weights_is_blamed(recorded: Recorded) -> N
     assert "learning rate 50)" in found.summary and "from step 3 on" in found.summary
 
 
+@NOT_ON_215
 def test_no_optimizer_is_blamed_for_an_update_by_hand(recorded: Recorded) -> None:
     def program() -> None:
         train_another_model()
@@ -122,6 +130,7 @@ def error_gradient(weight: Any) -> Any:
     return tf.matmul(X, tf.matmul(X, weight) - Y, transpose_a=True) / 32.0
 
 
+@NOT_ON_215
 def test_updates_without_a_tape_grow_from_call_to_call(recorded: Recorded) -> None:
     weight = weights()
 
