@@ -250,15 +250,6 @@ def changing() -> contextlib.AbstractContextManager[object]:
     return _lock
 
 
-def _new_lock_in_child() -> None:
-    """A thread that held the lock when the program forked is not in the child, and never lets go of it."""
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_new_lock_in_child)
-
-
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
     """While what watches the program becomes another; one thread at a time."""
@@ -303,8 +294,10 @@ def _start(settings: Settings, make_run: Any, injected: bool = False, selection:
 
 
 def _add_default_observers() -> None:
+    from tensorsleuth.recording.observers import ModelObserver
+
     for make in default_observers.FACTORIES:
-        add_observer(make())
+        add_observer(ModelObserver(make))
 
 
 def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: Any) -> Recording:

@@ -1,4 +1,4 @@
-"""Observers that every recording has. They stand above this folder: `tensorsleuth/__init__.py` adds them."""
+"""Observers that every recording of a model has. They stand above this folder: `tensorsleuth/__init__.py` adds them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@ nobody records: one recorder in memory, for all of them, since the native librar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from tensorsleuth.core.modes import Mode
@@ -106,3 +107,22 @@ class ObserverRegistry:
         if recorder is not None and folder is not None:
             recorder.close()
             folder.close()
+
+
+@dataclass
+class ModelObserver(Observer):
+    """Stands for an observer that a program without a model does not need: made when the program shows a model."""
+
+    make: Callable[[], Observer]
+    _made: Observer | None = field(default=None, compare=False)
+
+    def attach(self, recorder: Recorder) -> None:
+        recorder.when_model_met(lambda: self._observer().attach(recorder))
+
+    def detach(self) -> None:
+        if self._made is not None:
+            self._made.detach()
+
+    def _observer(self) -> Observer:
+        self._made = self.make()
+        return self._made

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops.kinds import VARIABLE_USES
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
 from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.recording.backends.backends import Backend, BackendChooser
@@ -57,6 +59,7 @@ from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.size_plan import TracePlan, make_plan
 
 _session_numbers = itertools.count(1)
+MODEL_OPS = LAYER_PRODUCTS | VARIABLE_USES  # an eager program that runs one of them has a model
 
 
 class Recorder:
@@ -69,6 +72,8 @@ class Recorder:
         self.settings = settings
         self.selection = self._base = selection or selection_for(settings)
         self.observers = Observers()
+        self._awaiting_model: list[Callable[[], None]] = []
+        self._has_model = False
         self._session = next(_session_numbers)
         self._patches = patches.Patches()
         self._pausable_patches = patches.Patches()  # what comes and goes with pauses
@@ -87,16 +92,14 @@ class Recorder:
     def _watch(self, backend: Backend) -> None:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
-        self.variables = KerasVariables(self.catalog)
-        keras = KerasPatches(self._patches, Lazy(lambda: FitProgress(self.sink)), self.variables, self.steps.plan)
-        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
+        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
         seeing = self.observers, self._remote, self._replay_buffer, self._texts
         self.callbacks = callbacks = EagerCallbacks(*watching, *seeing)
         patches.watch_removals(self._patches, self._removed)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
-        keras.apply()
+        self._keras.apply()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
         patches.watch_values(self._patches, self.observers, BadReads(self.catalog, sites).note_read)
@@ -113,6 +116,9 @@ class Recorder:
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
         self._functions = Lazy(lambda: self._make_functions(backend))
         make_keeper = backend.make_store
+        self._variables = Lazy(lambda: KerasVariables(self.catalog))
+        batches = Lazy(lambda: FitProgress(self.sink))
+        self._keras = KerasPatches(self._patches, batches, self._variables, self.steps.plan)
         self._replay_buffer = Lazy(lambda: self._make_replay_buffer(make_keeper)) if make_keeper is not None else None
         self._remote = Lazy(lambda: RemoteTasks(self.folder, self.catalog, backend.probe == "host"))
         self._texts = Lazy(lambda: TextInputs(self.catalog, self.sink, self._is_remote)) if looks else None
@@ -122,17 +128,23 @@ class Recorder:
         self._are_sessions_paused = False
 
     def _make_functions(self, backend: Backend) -> WatchedFunctions:
+        self._meet_model()
         function_library = FunctionLibrary(
             self.catalog, self._describer(), self._session, backend.make_store is not None
         )
         flight = self.settings.mode is Mode.FLIGHT and backend.make_store is not None
         watched_functions = WatchedFunctions(
-            function_library, self.selection, backend.prober, flight, self._replay_selection
+            function_library, self.selection, backend.make_prober(), flight, self._replay_selection
         )
         watched_functions.keeps_all_inputs = self._keeps_steps()
         if self._is_closed:  # a thread is late
             watched_functions.close()
         return watched_functions
+
+    def _new_place(self, op: str, scope: str) -> None:
+        self._keras.apply()
+        if scope or op in MODEL_OPS:
+            self._meet_model()
 
     def _describer(self) -> FunctionDescriber:
         return FunctionDescriber(self.sites, self.scopes, self.variables.frozen_uids)
@@ -143,6 +155,11 @@ class Recorder:
     def _removed(self, function: str) -> None:
         if self._functions.value is not None:
             self._functions.value.forget(function)
+
+    @property
+    def variables(self) -> KerasVariables:
+        """The paths of Keras's variables."""
+        return self._variables()
 
     @property
     def functions(self) -> WatchedFunctions:
@@ -185,6 +202,18 @@ class Recorder:
         if implements(observer, "selection"):
             self.select()
 
+    def when_model_met(self, act: Callable[[], None]) -> None:
+        """Act as soon as the program shows a model: a function, a tape, a variable, a product."""
+        if self._has_model:
+            act()
+        else:
+            self._awaiting_model.append(act)
+
+    def _meet_model(self) -> None:
+        self._has_model = True
+        while self._awaiting_model and not self._is_closed:
+            harmless(self._awaiting_model.pop())
+
     def detach(self, observer: Observer) -> None:
         """Have it watch no more."""
         self.observers.remove(observer)
@@ -222,6 +251,7 @@ class Recorder:
             self.catalog.meta({"value_bytes": bound})
 
     def _make_sessions(self, backend: Backend) -> SessionCalls:
+        self._meet_model()
         sessions = self._watched_sessions(backend)
         sessions.paused = self._are_sessions_paused
         return SessionCalls(sessions)
@@ -238,8 +268,9 @@ class Recorder:
         self.steps.gradients_computed()
         harmless(self._unused_variables().note_gradients, tape, sources)
 
-    def _forward_pass(self) -> None:
-        if not is_later_replica():
+    def _forward_pass(self, is_eager: bool) -> None:
+        self._meet_model()
+        if is_eager and not is_later_replica():
             self.steps.forward_pass()
 
     def _thread_died(self, error: BaseException) -> None:

@@ -203,6 +203,7 @@ SELECTS = frozenset(["Select", "SelectV2"])
 
 # What holds a variable in a graph; the last two are the old kind, which ops take by reference.
 VARIABLE_OPS = frozenset(["VarHandleOp", "VariableV2", "Variable"])
+VARIABLE_USES = VARIABLE_OPS | VARIABLE_READS
 
 WRITE_PREFIXES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "Apply", "SparseApply")
 SCATTER_WRITES = frozenset(

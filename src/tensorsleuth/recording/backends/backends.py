@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Backend:
     probe: str  # host, device or numpy
     kernel: str
     sink: Sink
-    prober: Prober
+    make_prober: Callable[[], Prober]  # called for the first function
     hooks: Callable[
         [Sequence[EntryPoint], EagerCallbacks], Sequence[EntryPoint]
     ]  # what stands in for the real entry points
@@ -72,27 +73,26 @@ class BackendChooser:
 
     def _on_host(self, native: loader.Native) -> Backend:
         sink = NativeSink(native, self._folder, self._session, self._plan)
-        prober, hooks = self._host_prober(native), self._native_hooks(native, False)
-        optimizing = native if isinstance(prober, OptimizerProber) else None
-        return Backend("host", _kernel(native), sink, prober, hooks, lambda: ReplayStore(native), optimizing)
+        hooks, optimizing = self._native_hooks(native, False), native if self._joins_optimizer(native) else None
+        has_buffers = self._plan.buffers is not None
+        make_prober = (lambda: OptimizerProber(native, has_buffers)) if optimizing is not None else InPlaceProber
+        return Backend("host", _kernel(native), sink, make_prober, hooks, lambda: ReplayStore(native), optimizing)
 
-    def _host_prober(self, native: loader.Native) -> Prober:
-        """After the graph optimizer where that can be, so that it does to the program what it always does."""
+    def _joins_optimizer(self, native: loader.Native) -> bool:
+        """Put probes in after the graph optimizer if possible, so that it changes the program as it always does."""
         why_not = tf.join_optimizer(str(loader.LIBRARY))
-        if why_not is None:
-            if isinstance(self._folder, Path):  # others of the run may send us functions
-                native.share_functions(os.fsencode(self._folder.parent / SHARED_FOLDER), self._session)
-            return OptimizerProber(native, self._plan.buffers is not None)
-        self._catalog.not_covered(_OPTIMISED, why_not)
-        return InPlaceProber()
+        if why_not is not None:
+            self._catalog.not_covered(_OPTIMISED, why_not)
+        elif isinstance(self._folder, Path):  # others of the run may send us functions
+            native.share_functions(os.fsencode(self._folder.parent / SHARED_FOLDER), self._session)
+        return why_not is None
 
     def _on_device(self, native: loader.Native) -> Backend:
         self._say_not_optimised()
         sink = DeviceSink(native, self._folder, self._session, self._plan)
-        prober = DeviceProber(self._not_covered_once())
-        return Backend(
-            "device", _kernel(native), sink, prober, self._native_hooks(native, True), lambda: ReplayStore(native)
-        )
+        hooks = self._native_hooks(native, True)
+        make_prober = partial(DeviceProber, self._not_covered_once())
+        return Backend("device", _kernel(native), sink, make_prober, hooks, lambda: ReplayStore(native))
 
     def _from_python(self) -> Backend:
         self._say_not_optimised()
@@ -100,12 +100,12 @@ class BackendChooser:
             self._catalog.not_covered("memory: how much is used, and where tensors lie", "it needs the native library")
         sink = PythonSink(self._folder, self._plan)
         running_calls = RunningCalls(sink)
-        prober = PythonProber(running_calls, self._session, self._not_covered_once())
+        make_prober = partial(PythonProber, running_calls, self._session, self._not_covered_once())
 
         def hooks(real: Sequence[EntryPoint], callbacks: EagerCallbacks) -> Sequence[EntryPoint]:
             return PythonHook(real, callbacks, running_calls).entry_points
 
-        return Backend("numpy", "NumPy", sink, prober, hooks)
+        return Backend("numpy", "NumPy", sink, make_prober, hooks)
 
     def _say_not_optimised(self) -> None:
         if tf.optimizer_is_on():

@@ -38,14 +38,14 @@ class OpSites:
         selection: Selection,
         name_scopes: NameScopes,
         first_use: Callable[[], None],
-        new_place: Callable[[], None],
+        new_place: Callable[[str, str], None],
     ) -> None:
         self._catalog = catalog
         self._sites = call_sites
         self._selection = selection
         self._scopes = name_scopes
         self._first_use = first_use  # to be called once the program has set up its devices
-        self._new_place = new_place  # to be called for each: the program may have imported something since
+        self._new_place = new_place  # called for each with the op's type and scope
         self._modes: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], OpSite] = {}
         self._site_of: dict[int, int] = {}
@@ -64,7 +64,7 @@ class OpSites:
         if known is None:
             if not self._places:
                 self._first_use()
-            self._new_place()
+            self._new_place(kind, scope)
             fields: dict[str, Any] = {"type": kind, "site": site, "forward": forward, "instance": instance}
             fields |= {"scope": scope} if scope else {}
             number, first = self._catalog.eager_op(fields, outputs)

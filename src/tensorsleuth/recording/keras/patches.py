@@ -20,7 +20,11 @@ class KerasPatches:
     """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
 
     def __init__(
-        self, patches: Patches, batches: Lazy[FitProgress], variables: KerasVariables, plan: Callable[[int, int], None]
+        self,
+        patches: Patches,
+        batches: Lazy[FitProgress],
+        variables: Lazy[KerasVariables],
+        plan: Callable[[int, int], None],
     ) -> None:
         self._patches = patches
         self._variables = variables
@@ -43,9 +47,9 @@ class KerasPatches:
             harmless(change, part)
 
     def _watch_variables(self, variable: type) -> None:
-        self._patches.listen(variable, "_initialize", after=[self._variables.note_variable])
+        self._patches.listen(variable, "_initialize", after=[lambda one: self._variables().note_variable(one)])
         for begun in keras.variables_being_made(variable):
-            self._variables.note_unfinished(begun)
+            self._variables().note_unfinished(begun)
 
     def _watch_callbacks(self, callbacks: type) -> None:
         begins = [self._planned, lambda one, epoch: self._batches().begin_epoch(one, epoch)]
@@ -62,10 +66,10 @@ class KerasPatches:
     def _built(self, callbacks: Any, batch: int) -> None:
         """After its first batch a model has all of its variables."""
         if batch == 1:
-            self._variables.note_model(callbacks.model)
+            self._variables().note_model(callbacks.model)
 
     def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
-        note, trains = self._batches, lambda one, _: self._variables.note_model(one.model)
+        note, trains = self._batches, lambda one, _: self._variables().note_model(one.model)
         batch = [
             lambda one, number: note().begin_batch(one, phase, number),
             *([self._built] if phase is Phase.TRAIN else []),

@@ -239,20 +239,19 @@ def watch_values(patches: Patches, observers: Observers, note_read: Callable[[An
 
 def watch_tapes(
     patches: Patches,
-    forward_pass: Callable[[], None],
+    forward_pass: Callable[[bool], None],
     gradients_computed: Callable[[Any, Any], None],
     observers: Observers,
 ) -> None:
-    """Hear of a tape that starts, and of one that has been asked for gradients of what, outside of functions.
+    """Hear of a tape that starts, is it eager, and of one that is asked for gradients outside of functions.
 
     Observers hear of losses outside of functions, before they are differentiated, and of all gradients.
     """
     tape = tf.backprop.GradientTape
 
     def enter(self: Any) -> Any:
-        if tf.executing_eagerly():
-            with contextlib.suppress(Exception):
-                forward_pass()
+        with contextlib.suppress(Exception):
+            forward_pass(tf.executing_eagerly())
         return real_enter(self)
 
     def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
