@@ -120,7 +120,7 @@ def test_save_keeps_the_step_that_was_hit(tmp_path: Path) -> None:
 
 def test_save_is_refused_where_the_step_cannot_be_saved(capfd: pytest.CaptureFixture[str]) -> None:
     hits_of(lambda: tf.math.log([0.0]), "bad", then="save")
-    assert "only calls of functions are" in capfd.readouterr().err
+    assert "only a recording on disk saves steps" in capfd.readouterr().err
 
 
 def test_a_predicate_that_raises(capfd: pytest.CaptureFixture[str]) -> None:

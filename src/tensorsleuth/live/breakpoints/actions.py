@@ -16,11 +16,11 @@ from tensorsleuth.trace.storage.size_plan import VALUE_BYTES
 
 
 class ActionRunner:
-    """Does it, on the thread that computed the tensor."""
+    """Runs the action of a break point, on the thread that computed the tensor."""
 
     def __init__(self, breaks: Any) -> None:
         self._breaks = breaks
-        self._pauses: Any = None  # made when first needed
+        self._pauses: Any = None  # created by the first pause
 
     @property
     def pauses(self) -> Any:
@@ -31,17 +31,17 @@ class ActionRunner:
         return self._pauses
 
     def close(self) -> None:
-        """The program ends."""
+        """Release a paused program when it ends."""
         if self._pauses is not None:
             self._pauses.close()
 
     def joined(self, recorder: Recorder) -> None:
-        """Note that another recorder is active now."""
+        """Note that a new recorder has become active."""
         if self._pauses is not None:
             self._pauses.joined(recorder)
 
     def act(self, point: Breakpoint, hit: Hit, tensor_in_memory: TensorInMemory) -> Alarm:
-        """Do it; what it returns is raised in the program."""
+        """Run the action. Return the exception to raise in the program, if any."""
         action = point.action
         if callable(action):
             return _call(action, hit)
@@ -57,7 +57,7 @@ class ActionRunner:
 
 
 def _call(action: Any, hit: Hit) -> Alarm:
-    """Call the user's function. An error that it raises is meant for the program."""
+    """Call the user's function and return its exception, which the program will get."""
     try:
         action(hit)
     except Exception as error:
@@ -77,19 +77,19 @@ def stop_error(hit: Hit) -> BreakError:
 
 
 def save_step(recorder: Any, hit: Hit) -> None:
-    """Save the step that a hit belongs to, where the recorder can."""
+    """Save the step of a hit, if the recorder can save steps."""
     if recorder is None or not recorder.save_step(hit.call):
         raise SleuthError(
-            f"the step at {hit.place} (call {hit.call}) is not saved: only calls of functions are, in a recording on "
-            "disk. Record it (tensorsleuth.record(), or sleuth run); pause there (then='pause') to look at it."
+            f"the step at {hit.place} (call {hit.call}) is not saved: only a recording on disk saves steps, and only "
+            "calls of functions. Start one with tensorsleuth.record() or sleuth run, or use then='pause' there."
         )
 
 
 def prepare_to_record(recorder: Any) -> None:
-    """Make room for values in the recording that is under way; an error where there is none on disk."""
+    """Make room for values in the current recording. Raise SleuthError if no recording on disk exists."""
     if recorder is None or not isinstance(recorder.folder, Path):
         raise SleuthError(
-            "then='record' records more closely into a recording, and none is under way: call tensorsleuth.record() "
-            "first, with whatever mode (NO_TENSOR costs least), or use sleuth run."
+            "then='record' adds detail to a recording, and none is active: call tensorsleuth.record() first "
+            "(mode NO_TENSOR costs least), or use sleuth run."
         )
     recorder.keep_values(VALUE_BYTES)

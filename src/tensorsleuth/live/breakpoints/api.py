@@ -15,13 +15,14 @@ from tensorsleuth.recording.handle import RemovableHandle
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.structure.selector import SelectorText
 
-DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+# How many milliseconds the program's end waits for TensorFlow's threads to leave Python.
+DRAIN_MILLISECONDS = 5000
 
-_breaks: Any = None  # Breakpoints, once there has been one
+_breaks: Any = None  # Breakpoints, created by the first break_when
 
 
 class Break(RemovableHandle[Breakpoint]):
-    """A break point that is set. Ends with `remove()`, with its `with` block, or with the program."""
+    """An active break point. It ends with `remove()`, with its `with` block, or with the program."""
 
     def __init__(self, point: Breakpoint) -> None:
         super().__init__(point)
@@ -43,16 +44,16 @@ class Break(RemovableHandle[Breakpoint]):
 def break_when(
     condition: str | Predicate, on: SelectorText = None, then: Action = "pause", times: int | None = None
 ) -> Break:
-    """Do something where a condition on a tensor holds, right where it is computed.
+    """Act when a condition on a tensor holds, at the point where the tensor is computed.
 
     Args:
-        condition: a text such as "nan > 0", "grad_norm > 100", "dtype == 'float16' and size > 1e6", or a function of
-            (op, value) that says True or False.
-        on: which tensors: names or regular expressions of ops, layers and variables; "layer:…", "op:…", "name:…",
-            "variable:…", "gradient:…" say which. All that are computed where it is left out.
+        condition: a string such as "nan > 0", "grad_norm > 100", "dtype == 'float16' and size > 1e6", or a function
+            of (op, value) that returns a boolean.
+        on: the tensors to check, as names or regular expressions of ops, layers and variables. The prefixes "layer:",
+            "op:", "name:", "variable:" and "gradient:" restrict the match. By default all tensors are checked.
         then: "pause", "stop" (raises BreakError), "record" or "record:N" (the next N steps in full), "save" (the step),
             or a function of the hit.
-        times: how often; by default once for pause, record and save, else always.
+        times: the number of hits to act on. By default 1 for pause, record and save, and unlimited for the others.
     """
     global _breaks
     point = make_breakpoint(condition, on, then, times)
@@ -78,7 +79,7 @@ def _remove(point: Breakpoint) -> None:
 
 
 def _end() -> None:
-    """The program ends: nothing may call into Python any more."""
+    """Prevent calls from TensorFlow's threads into Python while the program ends."""
     try:
         _breaks.acting.close()
         recording.remove_observer(_breaks)

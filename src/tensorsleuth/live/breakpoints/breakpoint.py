@@ -1,4 +1,4 @@
-"""One break point: what to ask of which tensors, what to do where it holds, how often."""
+"""One break point: its condition, the tensors to check, the action, and the number of hits to act on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from tensorsleuth.recording.structure.selector import Selector, SelectorText, Te
 Predicate = Callable[[JudgedOp, Array], Any]
 Action = str | Callable[[Hit], Any]
 ACTIONS = ("pause", "stop", "record", "save")
-MAX_KEPT_HITS = 1000  # that are kept
+# The number of hits to keep.
+MAX_KEPT_HITS = 1000
 
 
 @dataclass(eq=False)
@@ -33,26 +34,26 @@ class Breakpoint:
     condition: Condition
     predicate: Predicate | None
     selectors: tuple[Selector, ...]
-    selected: bool  # the user said which tensors
+    selected: bool  # the user passed `on`
     action: Action
-    steps_to_record: int  # steps to record
-    hits_left: float  # hits that still count
+    steps_to_record: int  # for then="record:N"
+    hits_left: float  # how many more hits may act
     number: int = -1
     hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_HITS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def floats_only(self) -> bool:
-        """Labels and indices are large and mean nothing by it: unless they are selected, values are those of floats."""
+        """Return whether to check floats only. Labels and indices are large by nature, so users must select them."""
         return not self.selected and self.predicate is None and self.condition.needs >= Mode.CURT_HEALTH
 
     def is_about(self, tensor_role: TensorRole, dtype: int) -> bool:
-        """Return whether it is about a tensor."""
+        """Return whether to check this tensor."""
         known = DTYPES.get(dtype)
         if known is None or known.kind is DTypeKind.OTHER or tensor_role.type in ops.STATIC_VALUES:
             return False
         if tensor_role.type in ops.CONTROL_FLOW and not tensor_role.is_gradient:
-            return False  # what is in there is looked at
+            return False  # the tensors inside the called function are checked
         if self.floats_only and (not is_float(dtype) or tensor_role.type in ops.VIEWS):
             return False
         if self.condition.of_variables and not (tensor_role.first_read and (tensor_role.trainable or self.selected)):
@@ -60,11 +61,11 @@ class Breakpoint:
         return any(selector.wants(tensor_role) for selector in self.selectors)
 
     def predicate_holds(self, op: JudgedOp, value: Array | None) -> bool:
-        """Return the predicate's answer. One that raises answers no, and that is reported once."""
+        """Call the predicate. If it raises an exception, return False and report the exception once."""
         if self.predicate is None:
             return True
         if value is None:
-            complain(f"break_when({self.text}): the function is not called for values that are not on the host.")
+            complain(f"break_when({self.text}): the function is called only for values that are on the host.")
             return False
         try:
             return bool(self.predicate(op, value))
@@ -73,7 +74,7 @@ class Breakpoint:
             return False
 
     def count(self) -> bool:
-        """One more hit; False where it was one too many."""
+        """Count a hit. Return False if the limit was already reached."""
         with self._lock:
             self.hits_left -= 1
             return self.hits_left >= 0
@@ -86,7 +87,7 @@ class Breakpoint:
 def make_breakpoint(
     condition: str | Predicate, selector_text: SelectorText, then: Action, times: int | None
 ) -> Breakpoint:
-    """Check what the user gave; say what is wrong with it."""
+    """Check the user's arguments. Raise SleuthError if one is wrong."""
     predicate = condition if callable(condition) else None
     understood = ALWAYS if predicate is not None else parse_condition(condition)  # type: ignore[arg-type]
     text = condition if isinstance(condition, str) else getattr(condition, "__name__", repr(condition))

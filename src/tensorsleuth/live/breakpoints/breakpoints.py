@@ -1,4 +1,4 @@
-"""The break points of this process: put where tensors are computed, and acted on where one holds."""
+"""The break points of this process: selects their tensors, and runs their actions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tensorsleuth.recording.structure.tensor_roles import TensorRoles, TracedGra
 from tensorsleuth.recording.tensorflow import internals as tf
 
 _STOPPED_MESSAGE = re.compile(r"tensorsleuth: stopped by hit (\d+) of break_when")
-ONE_SHOT = MAX_CONDITIONS - 1  # the number of "go on until"
+ONE_SHOT = MAX_CONDITIONS - 1  # the number reserved for the command `until`
 MAX_PENDING_ALARMS = 64
 
 
 class Breakpoints(Observer):
-    """Watches along with the recording that is under way, with the guard, or by itself."""
+    """Observes the active recording, the guard's recording, or a recording of its own."""
 
     needs_recorder = True
     order = 1
@@ -55,10 +55,10 @@ class Breakpoints(Observer):
         self._here = threading.local()
         self.acting = ActionRunner(self)
 
-    # ---- which there are
+    # ---- adding and removing
 
     def add(self, point: Breakpoint) -> None:
-        """Watch for one more, from when there is a recorder."""
+        """Add a break point. It takes effect as soon as a recorder exists."""
         with self._lock:
             point.number = self._free_number()
             self._all[point.number] = point
@@ -67,7 +67,7 @@ class Breakpoints(Observer):
                 self.recorder.select()
 
     def _free_number(self) -> int:
-        """None is used again before the tensors' sets are forgotten."""
+        """Return an unused number. Reuse a number only after the evaluator has forgotten the tensors of the old one."""
         points = self._set_by_users()
         used = max((point.number for point in points), default=-1) + 1
         if used < ONE_SHOT:
@@ -84,7 +84,7 @@ class Breakpoints(Observer):
         return len(self._all)
 
     def remove(self, point: Breakpoint) -> bool:
-        """Take one away; True where it was the last."""
+        """Remove a break point. Return True if it was the last."""
         with self._lock:
             if self._all.pop(point.number, None) is not None and self._evaluator is not None:
                 self._evaluator.activate(point.number, False)
@@ -97,7 +97,7 @@ class Breakpoints(Observer):
         return [point for number, point in self._all.items() if number != ONE_SHOT]
 
     def until(self, point: Breakpoint | None) -> None:
-        """Pause again where this holds, whatever the tensor; None: nowhere."""
+        """Pause again when this condition holds for any tensor; None cancels it."""
         with self._lock:
             if point is None:
                 self._all.pop(ONE_SHOT, None)
@@ -106,10 +106,10 @@ class Breakpoints(Observer):
                 self._all[ONE_SHOT] = point
                 self._set(point, everywhere=True)
 
-    # ---- where they watch
+    # ---- attaching to recorders
 
     def detach(self) -> None:
-        """Stop watching through this recorder."""
+        """Stop observing the current recorder."""
         with self._lock:
             recorder, self.recorder = self.recorder, None
             if recorder is None:
@@ -120,7 +120,7 @@ class Breakpoints(Observer):
             recorder.detach(self)
 
     def attach(self, recorder: Recorder) -> None:
-        """Watch through this recorder."""
+        """Observe this recorder."""
         with self._lock:
             if self.recorder is None and self._all:
                 self._join(recorder)
@@ -157,10 +157,10 @@ class Breakpoints(Observer):
         self._all.clear()
         self.recorder = self._evaluator = None
 
-    # ---- which tensors they are about
+    # ---- selecting tensors
 
     def asked(self, tensor_role: TensorRole, dtype: int) -> tuple[int, Mode]:
-        """The conditions on a tensor, as bits, and how closely they need it looked at."""
+        """Return the conditions on a tensor as bits, and the mode that they need."""
         asking = [
             point
             for point in list(self._all.values())
@@ -170,7 +170,7 @@ class Breakpoints(Observer):
         return conditions, max((point.condition.needs for point in asking), default=Mode.NO_TENSOR)
 
     def of_dataset(self, tensors: range) -> None:
-        """These are computed by a dataset, for no call."""
+        """Note that a dataset computes these tensors, so they belong to no call."""
         self._datasets.append(tensors)
 
     def put(self, tensor: int, conditions: int) -> None:
@@ -192,7 +192,7 @@ class Breakpoints(Observer):
         complain(f"break points cannot see inside {function} ({why}); its inputs and outputs are still checked.")
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
-        """A tape has given gradients: named where a function is traced, judged where code is eager."""
+        """Name gradients while a function is traced; judge them in eager code."""
         for source, gradient in tape_gradients.gradient_pairs(sources, gradients):
             name = tape_gradients.source_name(source)
             if isinstance(gradient, tf.EagerTensor):
@@ -217,10 +217,10 @@ class Breakpoints(Observer):
             number = self._names.own_id(tensor_role.name, tensor_role.type, *caller_line())
             self._evaluator.judge(sum(1 << point.number for point in asking), tensor, number)
 
-    # ---- where one holds
+    # ---- hits
 
     def _on_hit(self, number: int, tensor_in_memory: TensorInMemory) -> int:
-        """A condition holds, on the thread that computes. Nothing may be raised from here."""
+        """Handle a hit on the thread that computed the tensor. No exception may leave this function."""
         try:
             return self._act(number, tensor_in_memory)
         except KeyboardInterrupt as interrupt:
@@ -256,11 +256,11 @@ class Breakpoints(Observer):
         return self._alarm(alarm) if alarm is not None else 0
 
     def closely(self, steps: int) -> None:
-        """Look at everything in full for the rest of this step and so many more."""
+        """Record all tensors in full for the rest of this step and for `steps` more steps."""
         if self._evaluator is not None and self.recorder is not None:
             self._evaluator.record_fully_until(self.recorder.steps.number + steps)
 
-    # ---- what is raised
+    # ---- errors to raise
 
     def _alarm(self, error: BaseException) -> int:
         number = next(self._alarm_numbers)
@@ -283,12 +283,12 @@ class Breakpoints(Observer):
         return self.alarm_in(str(error))
 
     def alarm_in(self, message: str) -> Alarm:
-        """Return the error to raise for one with which a probe stopped the program, or None for any other error."""
+        """Return our error if this message says that one of our probes stopped the program, else None."""
         found = _STOPPED_MESSAGE.search(message)
         return self._alarms.pop(int(found[1]), None) if found else None
 
     def alarm_here(self) -> Alarm:
-        """Return the error to raise for a tensor that this thread has just looked at."""
+        """Return the error to raise for the latest tensor that this thread judged."""
         if self._evaluator is not None:
             self._evaluator.take_stop()
         number, self._here.number = getattr(self._here, "number", 0), 0

@@ -34,11 +34,11 @@ _DTYPES = {dtype.name: dtype.number for dtype in DTYPES.values()}
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that has been understood."""
+    """A parsed condition."""
 
     text: str
     code: tuple[Instruction, ...]
-    needs: Mode  # how closely a tensor has to be looked at
+    needs: Mode  # the least detailed mode that provides the words of the condition
     words: frozenset[str]
 
     @property
@@ -54,9 +54,9 @@ ALWAYS = Condition("", ((ConditionCode.CONSTANT, 1.0),), Mode.SHAPE, frozenset()
 
 
 def parse_condition(text: str) -> Condition:
-    """Understand a condition, or say what of it is not understood."""
+    """Parse a condition. Raise SleuthError with the part that is wrong."""
     if not isinstance(text, str) or not text.strip():
-        raise SleuthError(f"{text!r} is no condition: write one such as 'nan > 0', or give a function of (op, value).")
+        raise SleuthError(f"{text!r} is no condition: write one such as 'nan > 0', or pass a function of (op, value).")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -71,7 +71,7 @@ def parse_condition(text: str) -> Condition:
 
 
 class _ConditionReader:
-    """Turns an expression into instructions, its parts before the whole."""
+    """Turns an expression into instructions, operands first."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -114,7 +114,7 @@ class _ConditionReader:
 
     def _constant(self, node: ast.expr) -> None:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, bool | int | float):
-            self._refuse(node, "only words, numbers, comparisons, + - * /, and, or, not are known")
+            self._refuse(node, "only words, numbers, comparisons, + - * /, and, or, not are allowed")
         try:
             self._do(ConditionCode.CONSTANT, float(node.value))
         except OverflowError:
@@ -122,9 +122,9 @@ class _ConditionReader:
 
     def _word(self, name: str) -> None:
         if name == SHAPE.name:
-            self._refuse(name, "shape needs an index, shape[0], or to be compared with a tuple, shape == (2, 3)")
+            self._refuse(name, "shape needs an index, shape[0], or a comparison with a tuple, shape == (2, 3)")
         if name == "dtype":
-            self._refuse(name, "dtype is compared with a name: dtype == 'float16'")
+            self._refuse(name, "compare dtype with a name: dtype == 'float16'")
         self._load(name)
 
     def _load(self, name: str) -> None:
@@ -141,7 +141,7 @@ class _ConditionReader:
         except (ValueError, TypeError, SyntaxError):
             at = None
         if not isinstance(at, int) or isinstance(at, bool) or not -8 <= at < 8:
-            self._refuse(node, "the index of shape is an integer from -8 to 7")
+            self._refuse(node, "the index of shape must be an integer from -8 to 7")
         self.words.add(SHAPE.name)
         self._do(ConditionCode.DIMENSION, float(at))
 
@@ -166,12 +166,12 @@ class _ConditionReader:
             self.read(right)
             self._do(_COMPARISONS[type(op)])
         else:
-            self._refuse(right, "only dtype can be `in` something")
+            self._refuse(right, "`in` works only with dtype")
 
     def _compare_dtype(self, op: ast.cmpop, right: ast.expr) -> None:
         several = isinstance(op, ast.In | ast.NotIn)
         if not several and not isinstance(op, ast.Eq | ast.NotEq):
-            self._refuse(right, "dtype is compared by ==, != or in")
+            self._refuse(right, "compare dtype with ==, != or in")
         names = self._texts(right, several)
         for number, name in enumerate(names):
             self._load("dtype")
@@ -189,14 +189,14 @@ class _ConditionReader:
             value = None
         values = list(value) if several and isinstance(value, tuple | list | set) else [value]
         if not values or not all(isinstance(one, str) for one in values):
-            self._refuse(node, "dtype is compared with names: 'float16', or in ('float16', 'bfloat16')")
+            self._refuse(node, "compare dtype with names: 'float16', or in ('float16', 'bfloat16')")
         return values
 
     def _dtype(self, name: str) -> int:
         if name not in _DTYPES:
             near = difflib.get_close_matches(name, _DTYPES, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(sorted(_DTYPES))}."
-            raise SleuthError(f"the condition {self._text!r} has no dtype {name!r}. {hint}")
+            hint = f"Did you mean {near[0]!r}?" if near else f"The dtypes are {', '.join(sorted(_DTYPES))}."
+            raise SleuthError(f"the condition {self._text!r} has an unknown dtype {name!r}. {hint}")
         return _DTYPES[name]
 
     def _compare_shape(self, op: ast.cmpop, right: ast.expr) -> None:
@@ -206,7 +206,7 @@ class _ConditionReader:
             dims = None
         whole = isinstance(dims, tuple | list) and len(dims) <= 8 and all(type(dim) is int for dim in dims)
         if not whole or not isinstance(op, ast.Eq | ast.NotEq):
-            self._refuse(right, "shape is compared by == or != with a tuple: shape == (2, 3)")
+            self._refuse(right, "compare shape with == or != and a tuple: shape == (2, 3)")
         assert isinstance(dims, tuple | list)
         self.words.add(SHAPE.name)
         self._load("rank")
@@ -232,7 +232,7 @@ def _is_word(node: ast.expr, name: str) -> bool:
 
 
 def raise_unknown_word(text: str, name: str) -> NoReturn:
-    """Name the word that is not known, the nearest that is, and all of them."""
+    """Raise SleuthError with the unknown word, the nearest known word, and all known words."""
     near = difflib.get_close_matches(name, KNOWN_WORDS, 1, 0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise SleuthError(

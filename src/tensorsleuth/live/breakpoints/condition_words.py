@@ -1,4 +1,4 @@
-"""The words that conditions are made of. Their order is that of `Word` in native/src/observers/breaks.cc."""
+"""The words of conditions, in the order of `Word` in native/src/observers/breaks.cc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ConditionWord:
     """A word of a condition: a property of a tensor."""
 
     name: str
-    needs: Mode  # how closely the tensor has to be looked at
+    needs: Mode  # the least detailed mode that provides the word
     description: str
 
 
@@ -30,22 +30,22 @@ _ALL = (
     ConditionWord("max", Mode.FULL_HEALTH, "the largest value"),
     ConditionWord("abs_max", Mode.FULL_HEALTH, "the largest absolute value"),
     ConditionWord("mean", Mode.FULL_NUMERICS, "the mean of the finite values"),
-    ConditionWord("std", Mode.FULL_NUMERICS, "their standard deviation"),
+    ConditionWord("std", Mode.FULL_NUMERICS, "the standard deviation of the finite values"),
     ConditionWord("norm", Mode.FULL_NUMERICS, "the Euclidean norm"),
     ConditionWord("size", Mode.SHAPE, "how many values there are"),
     ConditionWord("bytes", Mode.SHAPE, "how many bytes they take"),
     ConditionWord("rank", Mode.SHAPE, "how many dimensions"),
     ConditionWord("dtype", Mode.SHAPE, "the dtype, as a string: dtype == 'float16'"),
-    ConditionWord("change", Mode.SHAPE, "‖new − old‖ / ‖old‖ since it was last computed; of variables"),
+    ConditionWord("change", Mode.SHAPE, "‖new − old‖ / ‖old‖ since the last computation; for variables, over a step"),
     ConditionWord("step", Mode.NO_TENSOR, "the training step"),
     ConditionWord("iteration", Mode.NO_TENSOR, "the iteration of the innermost loop"),
 )
 WORDS = {word.name: word for word in _ALL}
 WORD_NUMBERS = {word.name: number for number, word in enumerate(_ALL)}
 
-# What is more than a word: `grad_norm` also says which tensors are meant, `shape` needs an index.
-GRAD_NORM = ConditionWord("grad_norm", Mode.FULL_NUMERICS, "the Euclidean norm; of gradients")
-SHAPE = ConditionWord("shape", Mode.SHAPE, "the dimensions: shape[0], shape[-1]; or the whole: shape == (2, 3)")
+# Two words that need more than a lookup: `grad_norm` also selects the gradients, `shape` needs an index.
+GRAD_NORM = ConditionWord("grad_norm", Mode.FULL_NUMERICS, "the Euclidean norm of a gradient")
+SHAPE = ConditionWord("shape", Mode.SHAPE, "the dimensions: shape[0], shape[-1], or all of them: shape == (2, 3)")
 KNOWN_WORDS = {**WORDS, GRAD_NORM.name: GRAD_NORM, SHAPE.name: SHAPE}
 
 

@@ -1,4 +1,4 @@
-"""The evaluation of conditions: in the native library, or else in Python. One session at a time."""
+"""Evaluates conditions in the native library, or in Python if the library is missing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tensorsleuth.native import loader, numpy_health
 from tensorsleuth.recording.backends.sink import Sink, tensor_view
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MAX_CONDITIONS = 62  # conditions at a time; kMost in native/src/observers/breaks.h
+MAX_CONDITIONS = 62  # active at one time; kMost in native/src/observers/breaks.h
 NOT_FOR_GUARD = 1 << 63
 OnHit = Callable[
     [int, TensorInMemory], int
-]  # number of the condition, what was seen -> number of the hit to stop for, or 0
+]  # (number of the condition, the tensor) -> number of the alarm to stop for, or 0
 
 
 class ConditionEvaluator(Protocol):
-    """Judges tensors as they are noted."""
+    """Judges each tensor when the sink records it."""
 
     def set_on_hit(self, on_hit: OnHit | None) -> None: ...
     def set_condition(self, number: int, condition: Condition, floats_only: bool) -> None: ...
@@ -48,7 +48,7 @@ def evaluator_for(sink: Sink) -> ConditionEvaluator:
 
 
 class NativeEvaluator:
-    """Judges in the probe itself."""
+    """Judges in the native probe."""
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
@@ -64,7 +64,7 @@ class NativeEvaluator:
             return on_hit(number, native_tensor(view.contents, where.contents, health.contents, change))
 
         callback = loader.BreakCallback(told)
-        _kept_callbacks.append(callback)  # a thread of TensorFlow's may be in it: it stays for good
+        _kept_callbacks.append(callback)  # never freed: a thread of TensorFlow's may still be in it
         self._native.break_tell(callback)
 
     def set_condition(self, number: int, condition: Condition, floats_only: bool) -> None:
@@ -83,7 +83,7 @@ class NativeEvaluator:
         uid = tensor._id
         row_place = loader.RowPlace(self._native.latest_call(), number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
         self._native.break_judge(conditions, view, row_place)
-        del array  # held its memory until here
+        del array  # it kept the tensor's memory alive until here
 
     def record_fully_until(self, until: int) -> None:
         self._native.break_closely(until)
@@ -92,7 +92,7 @@ class NativeEvaluator:
         return int(self._native.break_take_stop())
 
     def call_of(self, tensor_in_memory: TensorInMemory) -> int | None:
-        """The call that a tensor belongs to; what has not said so yet is taken for the latest."""
+        """Return the call of a tensor. If its step is not linked to a call yet, assume the latest call."""
         if tensor_in_memory.kind is EventKind.EAGER:
             return tensor_in_memory.run
         return int(self._native.call_of_step(tensor_in_memory.run) or self._native.latest_call()) or None
@@ -105,7 +105,7 @@ _kept_callbacks: list[Any] = []
 
 
 class PythonEvaluator:
-    """Judges in Python."""
+    """Judges tensors in Python."""
 
     def __init__(self, sink: Any) -> None:
         self._sink = sink
@@ -145,7 +145,7 @@ class PythonEvaluator:
         return (self._sets.get(tensor, 0) | self._everywhere) & self._active
 
     def closer(self, mode: int, tensor: int) -> int:
-        """Return the mode for a tensor."""
+        """Return the more detailed of two modes: this one, and the mode that the tensor's conditions need."""
         if self._sink.step <= self._until:
             return Mode.FULL_TENSOR
         asked = self.conditions_on(tensor)
@@ -183,7 +183,7 @@ class PythonEvaluator:
             difference = float(np.linalg.norm((now - before).astype(np.complex128)))
             size = float(np.linalg.norm(before.astype(np.complex128)))
         if math.isnan(difference):
-            return math.inf  # a NaN came or went: nothing is more
+            return math.inf  # a NaN appeared or disappeared, which exceeds any finite change
         return 0.0 if not difference else difference / size if size else math.nan
 
     def judge(self, conditions: int, tensor: Any, number: int) -> None:

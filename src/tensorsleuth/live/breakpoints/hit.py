@@ -1,4 +1,4 @@
-"""A condition that held of a tensor, once."""
+"""One hit of a break point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.live.breakpoints.op_names import JudgedOp
 from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
 from tensorsleuth.native.numpy_health import measure_health
 
-MAX_KEPT_VALUE_BYTES = 65_536  # of a value, once what was to be done has been done
+MAX_KEPT_VALUE_BYTES = 65_536  # the largest value that a hit keeps after its action
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Hit:
 
     condition: str
     op: JudgedOp
-    call: int | None  # number of the eager call that it was computed in
+    call: int | None  # number of the eager call that computed the tensor
     iteration: int | None  # of the innermost loop
     dtype: str
     shape: tuple[int, ...]
-    seen: dict[str, float]  # what the words of conditions stand for, as far as it was looked at
-    value: Array | None = field(default=None, repr=False, compare=False)  # later on only of small tensors
+    seen: dict[str, float]  # the known words of conditions, with their values
+    value: Array | None = field(default=None, repr=False, compare=False)  # after the action only if small
 
     @property
     def step(self) -> int:
@@ -37,7 +37,7 @@ class Hit:
 
     @property
     def place(self) -> str:
-        """The line, as seen from here."""
+        """Return the file, relative to the current directory, and the line."""
         return f"{os.path.relpath(self.op.file)}:{self.op.line}" if self.op.file else "an unknown line"
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Hit:
         )
 
     def where(self) -> dict[str, Any]:
-        """The place, as JSON can hold it."""
+        """Return the place as JSON."""
         op = self.op
         place = {"name": op.name, "op": op.type, "layer": op.layer, "file": op.file, "line": op.line}
         return {**place, "step": op.step, "call": self.call, "tensor": op.tensor, "iteration": self.iteration}
@@ -61,7 +61,7 @@ def _number(value: float) -> str:
 
 
 def known_values(tensor_in_memory: TensorInMemory, looked: Mode, value: Array | None) -> dict[str, float]:
-    """Return the known values, in the order of the words; of counts only those that are not zero."""
+    """Return the known words in their usual order, without counts that are zero."""
     number = (
         _NUMBERS.get(str(value.dtype)) if value is not None and tensor_in_memory.dtype_name not in _AS_BITS else None
     )

@@ -1,4 +1,4 @@
-"""The op of a tensor id, while the catalogue is still being written."""
+"""Finds the op of a tensor id while the catalogue is still growing."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.query.ops import Op, OpIndex
 from tensorsleuth.trace.storage.files import Folder
 
-FIRST_OWN_ID = 1 << 31  # from here on ids name what the catalogue does not: gradients and variables of eager code
+FIRST_OWN_ID = 1 << 31  # the first id for tensors outside the catalogue: eager gradients and variables
 
 
 @dataclass(frozen=True)
 class JudgedOp:
-    """The op whose output a condition is about: what a predicate gets to see of it."""
+    """The op whose output a condition judges. The user's predicate gets it as an argument."""
 
-    name: str  # of the node; of an eager op: its type
+    name: str  # of the node; for an eager op: its type
     type: str
     layer: str | None
     file: str | None
     line: int | None
     step: int  # the training step
-    output: int = 0  # which of its outputs
+    output: int = 0  # the index of the output
 
     @property
     def tensor(self) -> str:
@@ -32,7 +32,7 @@ class JudgedOp:
 
 
 class TensorNames:
-    """Looks tensors up in the catalogue of a trace, again when that has grown."""
+    """Looks up tensors in the catalogue of a trace. Reads the catalogue again when it has grown."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -44,7 +44,7 @@ class TensorNames:
         self._of_own: dict[tuple[str, str], int] = {}
 
     def own_id(self, name: str, kind: str, file: str | None, line: int | None) -> int:
-        """An id for something that has none in the catalogue."""
+        """Return an id for a tensor that is not in the catalogue."""
         with self._lock:
             number = self._of_own.setdefault((name, kind), FIRST_OWN_ID + len(self._of_own))
             self._own[number] = JudgedOp(name, kind, None, file, line, -1)

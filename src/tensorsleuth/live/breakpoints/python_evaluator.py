@@ -1,4 +1,4 @@
-"""Runs conditions in Python: for where there is no native library, and to hold that to its word."""
+"""Evaluates conditions in Python: the fallback without the native library, and the reference in its tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = tuple(WORDS)
 
 @dataclass(frozen=True)
 class TensorFacts:
-    """The facts about a tensor when it is judged."""
+    """The facts about a tensor when a condition judges it."""
 
     health: TensorHealth
     shape: tuple[int, ...]
@@ -52,7 +52,7 @@ class TensorFacts:
 
 
 def norm(tensor_health: TensorHealth) -> float:
-    """The Euclidean norm; NaN where a value is."""
+    """Return the Euclidean norm; NaN if any value is NaN."""
     if tensor_health.nan or tensor_health.pos_inf or tensor_health.neg_inf:
         return math.nan if tensor_health.nan else math.inf
     finite = tensor_health.neg + tensor_health.zero + tensor_health.pos
@@ -60,7 +60,7 @@ def norm(tensor_health: TensorHealth) -> float:
 
 
 def holds(condition: Condition, tensor_facts: TensorFacts) -> bool:
-    """Return whether a condition holds of a tensor."""
+    """Return whether a condition holds for a tensor."""
     stack: list[float] = []
     for code, value in condition.code:
         if code is ConditionCode.CONSTANT:
@@ -96,7 +96,7 @@ _COMBINE: dict[ConditionCode, Callable[[float, float], float]] = {
     ConditionCode.GREATER: operator.gt,
     ConditionCode.GREATER_EQUAL: operator.ge,
     ConditionCode.EQUAL: operator.eq,
-    ConditionCode.NOT_EQUAL: lambda a, b: a < b or a > b,  # what is not there is neither
+    ConditionCode.NOT_EQUAL: lambda a, b: a < b or a > b,  # False for a missing dimension, which is NaN
     ConditionCode.AND: lambda a, b: _is_true(a) and _is_true(b),
     ConditionCode.OR: lambda a, b: _is_true(a) or _is_true(b),
 }

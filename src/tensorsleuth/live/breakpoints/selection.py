@@ -1,4 +1,4 @@
-"""Has those tensors looked at, closely enough, that break points ask about."""
+"""Selects the tensors that break points need, in the mode that they need."""
 
 from __future__ import annotations
 

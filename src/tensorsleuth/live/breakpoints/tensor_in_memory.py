@@ -1,4 +1,4 @@
-"""A tensor in the moment in which a condition is judged, on the thread that computed it."""
+"""A tensor at the moment when a condition judges it, on the thread that computed it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tensorsleuth.native import loader
 from tensorsleuth.native.numpy_health import TensorHealth
 from tensorsleuth.trace.storage.values import decode
 
-_MAX_DIMENSIONS = 8  # that are passed along
+# The number of dimensions that the native library passes on.
+_MAX_DIMENSIONS = 8
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class TensorInMemory:
     dtype: int
     shape: tuple[int, ...]
     kind: EventKind
-    run: int  # eager: the call's number; in a graph: TensorFlow's step id
+    run: int  # for an eager op: the number of the call; in a graph: TensorFlow's step id
     iteration: int
     uid: int
     health: TensorHealth
     bytes: int
-    read: Callable[[], Array | None]  # a copy of its value; None where that is not on the host
-    change: float = math.nan  # since it was last computed, where that was asked
+    read: Callable[[], Array | None]  # copies the value; returns None if it is not on the host
+    change: float = math.nan  # since the last computation, if a condition needs it
 
     @property
     def dtype_name(self) -> str:
@@ -49,7 +50,7 @@ class TensorInMemory:
 def native_tensor(
     view: loader.TensorView, row_place: loader.RowPlace, native_health: loader.NativeHealth, change: float
 ) -> TensorInMemory:
-    """Return the native library's view; it exists only while the library waits."""
+    """Return a view of a tensor of the native library, valid only while the library waits."""
     rank = max(view.rank, 0)
     shape = tuple(view.dims[: min(rank, _MAX_DIMENSIONS)])
     address, size, dtype = view.data, view.bytes, view.dtype

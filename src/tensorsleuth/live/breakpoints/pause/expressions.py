@@ -1,4 +1,4 @@
-"""Slices and expressions over values, as a debugger's user types them."""
+"""Slices and expressions over values, as typed in the debugger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HELPERS = {one.__name__: one for one in (abs, bool, float, int, len, list, max,
 
 
 def slice_value(value: Array, text: str) -> Array:
-    """A part of a value: `[0, :]`, `[..., -1]`, `[2:5]`."""
+    """Return a part of a value, given a slice such as `[0, :]`, `[..., -1]` or `[2:5]`."""
     text = text.strip()
     if not text:
         return value
@@ -23,7 +23,7 @@ def slice_value(value: Array, text: str) -> Array:
     try:
         tree = ast.parse(f"x{text}", mode="eval").body
         if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name):
-            raise ValueError("not one pair of brackets")
+            raise ValueError("it needs one pair of brackets")
         return np.asarray(value[_index(tree.slice)])
     except (SyntaxError, ValueError) as error:
         raise SleuthError(f"the slice {text!r} is not understood ({error}): write one such as [0, :].") from None
@@ -42,7 +42,7 @@ def _index(node: ast.expr) -> Any:
 
 
 def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]) -> Any:
-    """An expression over `x`, the tensor at hand, `np`, and `value("name")` of others."""
+    """Evaluate an expression over `x` (the current tensor), `np`, and `value("name")` for other tensors."""
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
@@ -51,7 +51,7 @@ def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name.startswith("_"):
             raise SleuthError(f"{expression!r} uses {name!r}: names that begin with an underscore are not allowed.")
-    builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
+    builtins = {"__import__": __import__}  # NumPy imports some modules late; no expression can use this name
     names: dict[str, Any] = {"__builtins__": builtins, **_HELPERS, "np": np, "x": value, "value": named}
     try:
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Pauses the program in the middle of a step: who computed a tensor waits, and all that needs it."""
+"""Pauses the program in the middle of a step: the thread that computed a tensor waits, and so do its consumers."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.trace.storage.run_folder import PAUSED_FILE
 
-POLL_SECONDS = 0.1  # seconds between looks at the world
-DEFAULT_PAUSE_SECONDS = 3600.0  # seconds to wait for somebody where there is no terminal
+POLL_SECONDS = 0.1  # the interval at which a pause checks for signals and debuggers
+DEFAULT_PAUSE_SECONDS = 3600.0  # how long a program without a terminal waits for a debugger
 CONTINUE, STOP = "continue", "stop"
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass
 class Pause:
-    """The pause that is under way."""
+    """A pause in progress."""
 
     hit: Hit
     sight: TensorInMemory
@@ -48,7 +48,7 @@ class Pause:
 
 
 class PauseController:
-    """One pause at a time; other threads that come to one wait in line."""
+    """Allows one pause at a time. Other threads that reach a break point queue up."""
 
     def __init__(self, breaks: Any) -> None:
         self._breaks = breaks
@@ -57,14 +57,14 @@ class PauseController:
         self.current: Pause | None = None
         self._count = 0
         self._closed = False
-        self._interrupted = False  # a signal came: there is no pause before Python has answered it
+        self._interrupted = False  # a signal arrived: do not pause again before Python has handled it
         self._answered = _PENDING(self._signal_was_answered)
         self._server: PauseServer | None = None
 
-    # ---- who may ask
+    # ---- letting debuggers connect
 
     def expect(self) -> None:
-        """There will be pauses: let debuggers find us."""
+        """Start the server, so that debuggers can find this process before the first pause."""
         if self._server is None:
             from tensorsleuth.live.breakpoints.pause.requests import RequestHandler
 
@@ -76,7 +76,7 @@ class PauseController:
             harmless(self._server.announce, folder)
 
     def close(self) -> None:
-        """The program ends."""
+        """End the current pause and the server when the program ends."""
         self._closed = True
         with self._changed:
             if self.current is not None:
@@ -84,10 +84,10 @@ class PauseController:
         if self._server is not None:
             self._server.close()
 
-    # ---- on the thread that computed
+    # ---- on the thread that computed the tensor
 
     def at(self, hit: Hit, tensor_in_memory: TensorInMemory) -> Alarm:
-        """Wait here until somebody says how to go on."""
+        """Wait until a debugger says how to go on."""
         with self._line:
             if self._interrupted or self._closed:
                 return None
@@ -100,7 +100,7 @@ class PauseController:
                 with _listening() as signals, _known_to_pause(recorder.folder):
                     self._wait(pause, signals)
             finally:
-                with self._changed:  # an answer that is being made is waited for: it reads the tensor's memory
+                with self._changed:  # wait for a running request: it reads the tensor's memory
                     self.current = None
         return stop_error(hit) if pause.decision == STOP else None
 
@@ -119,10 +119,10 @@ class PauseController:
             if limit and self._watched:
                 deadline = (
                     time.monotonic() + limit
-                )  # from when the last one leaves: a page that is loaded again is back at once
+                )  # counts from when the last debugger disconnects, so that a page may reload
 
     def _talk(self, screen: terminal.Terminal, over: Callable[[], bool]) -> None:
-        """The debugger's screen, and when the user has left it without a word, or it has no run to show, a prompt."""
+        """Open the debugger. Show the prompt if the user left the debugger undecided, or it has no run to show."""
         place = self._server.place if self._server is not None else None
         records = self.current is not None and isinstance(self.current.recorder.folder, Path)
         if place is not None and records and not os.environ.get(terminal.PROMPT_VARIABLE):
@@ -134,7 +134,7 @@ class PauseController:
         if pause.decision is not None:
             return True
         if signals():
-            self._interrupted = True  # Python answers when the step is over, as it always does
+            self._interrupted = True  # Python handles the signal after the step, as it does without us
             ctypes.pythonapi.Py_AddPendingCall(self._answered, None)
             return True
         if deadline is not None and not self._watched and time.monotonic() > deadline:
@@ -147,7 +147,7 @@ class PauseController:
         return self._server is not None and self._server.connected
 
     def _signal_was_answered(self, nothing: Any) -> int:
-        """On the main thread, when that is back in Python."""
+        """Allow pauses again. Runs on the main thread, once it is back in Python."""
         self._interrupted = False
         return 0
 
@@ -162,7 +162,7 @@ class PauseController:
     # ---- on any thread
 
     def asking(self) -> contextlib.AbstractContextManager[Any]:
-        """While an answer is made the program cannot go on."""
+        """Hold the pause while a request is answered."""
         return self._changed
 
     def decide(self, decision: str) -> None:
@@ -173,12 +173,12 @@ class PauseController:
             self._changed.notify_all()
 
     def until(self, condition: str) -> None:
-        """Go on, and pause again where a condition holds of any tensor that is looked at."""
+        """Continue, and pause again when a condition holds for any recorded tensor."""
         point = make_breakpoint(condition, None, "pause", 1)
         self._go_on_until(point)
 
     def next_step(self) -> None:
-        """Go on to the next training step."""
+        """Continue to the next training step."""
         with self._changed:
             if self.current is None:
                 raise SleuthError("the program is running.")
@@ -193,7 +193,7 @@ class PauseController:
 
 
 def patience() -> float:
-    """Return the seconds to wait for somebody if there is no terminal; 0 is for ever."""
+    """Return how many seconds to wait for a debugger without a terminal; 0 means forever."""
     text = os.environ.get("SLEUTH_PAUSE_TIMEOUT", "")
     try:
         return max(0.0, float(text)) if text else DEFAULT_PAUSE_SECONDS
@@ -206,7 +206,7 @@ def patience() -> float:
 
 @contextlib.contextmanager
 def _known_to_pause(folder: Any) -> Iterator[None]:
-    """Leave word that somebody is asked: a program that waits for an answer does not hang."""
+    """Mark the run as paused, so that nobody takes the waiting program for one that hangs."""
     mark = folder / PAUSED_FILE if isinstance(folder, Path) else None
     try:
         if mark is not None:
@@ -219,7 +219,7 @@ def _known_to_pause(folder: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _listening() -> Iterator[Any]:
-    """Hear of signals that Python would answer only when its main thread comes back from TensorFlow."""
+    """Catch signals that Python would handle only when its main thread returns from TensorFlow."""
     native = loader.load()
     if native is None:
         yield lambda: False

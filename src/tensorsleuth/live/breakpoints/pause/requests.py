@@ -14,13 +14,13 @@ from tensorsleuth.live.breakpoints.pause.pause import CONTINUE, STOP, Pause, Pau
 from tensorsleuth.live.breakpoints.pause.trace_so_far import PausedTrace
 from tensorsleuth.trace.query.tensor_event import TensorEvent
 
-MAX_VALUES = 1000  # of a tensor that are told at once
+MAX_VALUES = 1000  # values of a tensor in one answer
 
 PauseRequest = dict[str, Any]
 
 
 class RequestHandler:
-    """Answers requests, one at a time while the program is paused."""
+    """Answers a debugger's requests, one at a time, while the program is paused."""
 
     def __init__(self, pause_controller: PauseController) -> None:
         self._pauses = pause_controller
@@ -41,7 +41,7 @@ class RequestHandler:
     def answer(self, pause_request: PauseRequest) -> PauseRequest:
         wanted = pause_request.get("do")
         if not isinstance(wanted, str) or wanted not in self._known:
-            raise SleuthError(f"there is no request {wanted!r}; do one of {', '.join(self._known)}.")
+            raise SleuthError(f"unknown request {wanted!r}; use one of {', '.join(self._known)}.")
         with self._pauses.asking():
             return self._known[wanted](pause_request)
 
@@ -58,7 +58,7 @@ class RequestHandler:
         seen = {"dtype": hit.dtype, "shape": list(hit.shape), "seen": hit.seen, "pause": paused.number}
         return {"state": "paused", "where": hit.where(), "why": hit.condition, **seen}
 
-    # ---- going on
+    # ---- continuing
 
     def _continue(self, pause_request: PauseRequest) -> PauseRequest:
         self._paused()
@@ -80,7 +80,7 @@ class RequestHandler:
         self._pauses.until(pause_request.get("filter") or "")
         return {"state": "running"}
 
-    # ---- looking
+    # ---- inspecting
 
     def _value(self, pause_request: PauseRequest) -> PauseRequest:
         value = self._named(pause_request.get("name"))
@@ -125,7 +125,7 @@ def _event_to_json(event: TensorEvent) -> PauseRequest:
 
 
 def array_to_json(array: Array) -> PauseRequest:
-    """An array as JSON: its first values, by its shape as far as that is whole."""
+    """Return an array as JSON: its first values, nested by its shape if all of it fits."""
     whole = array.size <= MAX_VALUES
     values = array if whole else array.reshape(-1)[:MAX_VALUES]
     values = values if values.dtype.kind in "biuf" else values.astype(str)

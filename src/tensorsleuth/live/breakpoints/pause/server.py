@@ -1,4 +1,4 @@
-"""Answers debuggers: a line of JSON for a line of JSON, on a socket that only this user can open."""
+"""Answers debuggers on a socket that only this user can open: one line of JSON for each line of JSON."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage.files import write_atomically
 
 DEBUG_FILE = "debug.json"
-MAX_REQUEST_BYTES = 1 << 20  # bytes of a request
+MAX_REQUEST_BYTES = 1 << 20
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class PauseServer:
-    """Listens for as long as the process lives; connections may come and go."""
+    """Listens until the process ends. Debuggers may connect and disconnect at any time."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._folder = Path(tempfile.mkdtemp(prefix="sleuth-debug-"))  # for its owner only
+        self._folder = Path(tempfile.mkdtemp(prefix="sleuth-debug-"))  # readable by its owner only
         self.path = self._folder / "socket"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(self.path))
@@ -48,7 +48,7 @@ class PauseServer:
         return self._announced.parent if self._announced is not None else self._folder
 
     def announce(self, folder: Path | None) -> None:
-        """Write where to find us into the folder of the process's trace, and beside the socket."""
+        """Write the socket's address into the trace folder of this process, and beside the socket."""
         if self._announced is not None and self._announced != folder:
             with contextlib.suppress(OSError):
                 (self._announced / DEBUG_FILE).unlink()
@@ -59,7 +59,7 @@ class PauseServer:
                 write_atomically(place / DEBUG_FILE, told)
 
     def close(self) -> None:
-        if os.getpid() != self._pid:  # a forked child: the files are the parent's
+        if os.getpid() != self._pid:  # in a forked child, the files belong to the parent
             return
         with contextlib.suppress(OSError):
             self.announce(None)

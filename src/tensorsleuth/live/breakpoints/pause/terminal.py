@@ -1,4 +1,4 @@
-"""A plain prompt in the program's own terminal, where it has one, for as long as it is paused."""
+"""The debugger or a plain prompt in the program's own terminal, while the program is paused."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import Any
 from tensorsleuth.core.errors import SleuthError
 
 POLL_SECONDS = 0.1
-SECONDS_TO_QUIT = 2.0  # seconds in which the debugger puts the terminal right
-PROMPT_VARIABLE = "SLEUTH_PAUSE_PROMPT"  # set: the prompt, not the debugger's screen
+SECONDS_TO_QUIT = 2.0  # the time that the debugger gets to restore the terminal
+PROMPT_VARIABLE = "SLEUTH_PAUSE_PROMPT"  # if set, show the prompt instead of the debugger
 PROMPT = "(sleuth) "
 HELP = """\
 where            the tensor, its op and line       source          the lines around it
 value [SLICE]    its values; also p, pt            value NAME [SLICE]
 eval EXPR        NumPy over x: eval np.abs(x).max()
-inputs           what went into the op             consumers       what took its output
-step             on to the next training step      until COND      on until a condition holds: until nan > 0
-continue         go on                             stop            raise BreakError in the program
+inputs           the inputs of the op              consumers       the ops that used its output
+step             continue to the next step         until COND      continue until a condition holds: until nan > 0
+continue         continue the program              stop            raise BreakError in the program
 """
 _SHORT = {"p": "value", "pt": "value", "print": "value", "c": "continue", "cont": "continue", "s": "step", "n": "step",
           "w": "where", "l": "source", "list": "source", "u": "until", "q": "stop", "quit": "stop", "h": "help",
@@ -44,7 +44,7 @@ class Terminal:
             os.write(self._descriptor, text.encode("utf-8", "replace"))
 
     def line(self, over: Callable[[], bool]) -> str | None:
-        """Return the typed line; None if the pause ended meanwhile. The terminal itself does the editing."""
+        """Return the typed line; None if the pause ended meanwhile. The terminal handles the line editing."""
         while not over():
             ready, _, _ = select.select([self._descriptor], [], [], POLL_SECONDS)
             if ready:
@@ -62,7 +62,7 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """The terminal, where stdin and stdout are one and the program is in its foreground."""
+    """Return the terminal if stdin and stdout are the same terminal and the program is in its foreground."""
     if not (os.isatty(0) and os.isatty(1)):
         return None
     try:
@@ -72,12 +72,12 @@ def open_terminal() -> Terminal | None:
     with contextlib.suppress(OSError):
         if os.tcgetpgrp(descriptor) == os.getpgrp():
             return Terminal(descriptor)
-    os.close(descriptor)  # in the background: to read would stop us
+    os.close(descriptor)  # the program is in the background: a read would suspend it
     return None
 
 
 def open_debugger(place: str, over: Callable[[], bool]) -> None:
-    """The terminal debugger, in a process of its own, for as long as the pause lasts and the user does not leave it."""
+    """Run the terminal debugger in its own process until the pause ends or the user quits it."""
     command = [sys.executable, "-m", "tensorsleuth.cli.main", "debug", "--attach", place]
     environment = {name: value for name, value in os.environ.items() if name not in ("SLEUTH_RUN", "SLEUTH_SETTINGS")}
     with open("/dev/tty", "r+b", buffering=0) as tty:
@@ -88,7 +88,7 @@ def open_debugger(place: str, over: Callable[[], bool]) -> None:
                 time.sleep(POLL_SECONDS)
         finally:
             _end(child)
-            with contextlib.suppress(termios.error):  # the terminal has gone
+            with contextlib.suppress(termios.error):  # the terminal was closed
                 termios.tcsetattr(tty, termios.TCSADRAIN, before)
 
 
@@ -126,7 +126,7 @@ def answer_command(ask: Callable[[dict[str, Any]], dict[str, Any]], typed: str) 
         if name == "help":
             return HELP
         if name not in _COMMANDS:
-            raise SleuthError(f"there is no command {word!r}; help lists them.")
+            raise SleuthError(f"unknown command {word!r}; help lists the commands.")
         return _COMMANDS[name](ask, rest)
     except (SleuthError, ArithmeticError, ValueError) as error:
         return f"{error}\n"
@@ -164,7 +164,7 @@ def _eval(ask: Ask, rest: str) -> str:
 def _source(ask: Ask, rest: str) -> str:
     found = ask({"do": "source"})
     if not found["text"]:
-        return "its source is not known.\n"
+        return "its source is unknown.\n"
     lines, at = found["text"].splitlines(), found["line"]
     shown = range(max(1, at - 5), min(len(lines), at + 5) + 1)
     return "".join(f"{'▶' if number == at else ' '} {number:4} │ {lines[number - 1]}\n" for number in shown)

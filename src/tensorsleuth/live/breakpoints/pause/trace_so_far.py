@@ -19,7 +19,7 @@ from tensorsleuth.trace.storage.files import Folder
 
 
 class PausedTrace:
-    """The trace as it is now, with the row of the tensor in it."""
+    """The current trace, including the row of the paused tensor."""
 
     def __init__(self, folder: Folder, tensor_in_memory: TensorInMemory) -> None:
         self._sight = tensor_in_memory
@@ -27,15 +27,15 @@ class PausedTrace:
 
     @cached_property
     def event(self) -> TensorEvent:
-        """The tensor itself, as the trace has it."""
+        """Return the row of the paused tensor."""
         rows = self._process_index.process.events
         same = np.flatnonzero((rows["tensor"] == self._sight.tensor) & (rows["step"] == self._sight.run))
         if not len(same):
-            raise SleuthError("this tensor is not in the trace: there is nothing around it.")
+            raise SleuthError("this tensor is not in the trace, so its inputs and consumers are unknown.")
         return ProcessSelection(self._process_index, same[-1:]).event(0)
 
     def value(self, name: str) -> Array:
-        """The latest value of that name that was kept, of the same call where there is one."""
+        """Return the latest recorded value of a tensor by name, from the same call if possible."""
         wants = make_op_filter(name_pattern=name)
         passing = [place for place, op in enumerate(self._process_index.op_index.ops) if wants(op)]
         numbers = np.flatnonzero(np.isin(self._process_index.op_numbers, passing))
@@ -48,15 +48,15 @@ class PausedTrace:
         kept = next((event.value for event in events if event.value is not None), None)
         if kept is None:
             why = "its value was not kept (record with mode FULL_TENSOR)" if events else self._unknown(name)
-            raise SleuthError(f"there is no value of {name!r}: {why}.")
+            raise SleuthError(f"no value of {name!r}: {why}.")
         return kept
 
     def _unknown(self, name: str) -> str:
         near = [op.name for op in self._process_index.op_index.ops if name.lower() in op.name.lower()][:5]
-        return f"no tensor of that name was computed; there are {', '.join(near)}" if near else "no such tensor"
+        return f"no tensor of that name was computed; similar names are {', '.join(near)}" if near else "no such tensor"
 
     def source(self, file: str | None) -> str | None:
-        """The text of a file of the program."""
+        """Return the text of a source file of the program."""
         return self._process_index.process.catalogue.sources.get(file) if file else None
 
     def op(self) -> Op:
