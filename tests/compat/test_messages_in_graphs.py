@@ -35,11 +35,11 @@ def keras_config() -> Any:
 CALLS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: expect(tf.sparse.from_dense([[1.0, 2.0]]), sums_to=1),
-        "expect(sums_to=… or increasing=…): sparse tensors cannot be checked by that rule. Use tf.sparse.to_dense(x).",
+        "expect(sums_to=… or increasing=…): this rule cannot check a sparse tensor. Use tf.sparse.to_dense(x).",
     ),
     (
         lambda: in_function(lambda x: expect(x, sums_to=1).flat_values, tf.ragged.constant([[1.0], [2.0, 3.0]])),
-        "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be checked by that rule. Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor().",
+        "expect(sums_to=… or increasing=…): this rule cannot check the rows of a ragged tensor in a graph. Check tf.reduce_sum(x, axis=-1) or x.to_tensor() instead.",
     ),
     (
         lambda: in_function(
@@ -79,15 +79,15 @@ def test_a_wrong_call_is_told(call: Callable[[], Any], message: str) -> None:
 def test_a_function_that_takes_no_symbolic_tensor() -> None:
     with pytest.raises(SleuthError) as caught:
         in_function(lambda x: expect(x, that=lambda v: bool(np.all(v > 0))), tf.zeros([3]), jit_compile=True)
-    what = "expect(that=…): in what XLA compiles the function gets a symbolic tensor, and did not take it ("
-    step = "). Write it with TensorFlow's ops, or expect it outside of the compiled function."
+    what = "expect(that=…): XLA compiles this code, so the function gets a symbolic tensor, and it failed ("
+    step = "). Write it with TensorFlow's ops, or call expect outside of the compiled function."
     assert str(caught.value).startswith(what) and str(caught.value).endswith(step)
 
 
 def test_a_model_with_a_function_in_it_is_not_saved() -> None:
     with pytest.raises(SleuthError) as caught:
         keras_config()
-    said = "a model with a function in it cannot be saved. Say it in other ways (between, one_of…), or expect it outside of the model."
+    said = "a model with a function in it cannot be saved. Use other rules (between, one_of…), or call expect outside of the model."
     assert str(caught.value).startswith("expect(that=…) at test_messages_in_graphs.py:") and str(caught.value).endswith(
         said
     )

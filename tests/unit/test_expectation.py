@@ -147,7 +147,7 @@ def test_what_cannot_be_judged_is_told() -> None:
         expect(np.array(["a"]), finite=True)
     with pytest.raises(SleuthError, match="values of dtype float64 cannot be checked"):
         expect(np.zeros(2), one_of=("a", "b"))
-    with pytest.raises(SleuthError, match=r"the function gave float64 of shape \[3\]. It has to say True or False"):
+    with pytest.raises(SleuthError, match=r"the function returned float64 of shape \[3\]. It must return True or False"):
         expect(np.zeros(3), that=lambda x: x + 1)
 
 

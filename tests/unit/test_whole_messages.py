@@ -80,17 +80,17 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: expect(X, between=(1, 0)), "expect(between=(1, 0)): no value is between them; did you mean (0, 1)?"),
     (
         lambda: expect(X, one_of=5),
-        "expect(one_of=5): a collection of numbers or texts, such as one_of=(0, 1) or one_of=range(10).",
+        "expect(one_of=5): a collection of numbers or strings, such as one_of=(0, 1) or one_of=range(10).",
     ),
-    (lambda: expect(X, one_of=()), "expect(one_of=()): at least one number, or at least one text; not both kinds."),
-    (lambda: expect(X, one_of=(1, None)), "expect(one_of=(1, None)): None is neither a number nor a text."),
+    (lambda: expect(X, one_of=()), "expect(one_of=()): at least one number, or at least one string; not both kinds."),
+    (lambda: expect(X, one_of=(1, None)), "expect(one_of=(1, None)): None is neither a number nor a string."),
     (
         lambda: expect(X, increasing="yes"),
-        "expect(increasing='yes'): True, or 'or equal' where neighbours may be the same.",
+        "expect(increasing='yes'): True, or 'or equal' to allow equal neighbours.",
     ),
     (
         lambda: expect(X, that=5),
-        "expect(that=5): a function of the value that says True or False, for all of it or for each element.",
+        "expect(that=5): a function of the value that returns True or False, for all of it or for each element.",
     ),
     (
         lambda: expect(X, sums_to=1, axis=0.5),
@@ -106,7 +106,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(X, that=lambda x: x),
-        "expect(that=…): the function gave float64 of shape [2, 3]. It has to say True or False, for all of the value or for each element.",
+        "expect(that=…): the function returned float64 of shape [2, 3]. It must return True or False, for all of the value or for each element.",
     ),
     (lambda: Feature(shape=(2.5,)), "shape=(2.5,) has 2.5: a dimension is a number, a name, or None for any size."),
     (lambda: Feature(one_of=5), "one_of=5 must be a list of values, with one at least."),

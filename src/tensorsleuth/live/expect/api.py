@@ -39,23 +39,23 @@ def expect(
     name: str | None = None,
     on_violation: OnViolation = "raise",
 ) -> T:
-    """Return `x`, and see to it that it is as expected: now, or wherever it is computed.
+    """Check `x` against expectations and return it. In a graph, check it each time the graph runs.
 
     Args:
-        x: an array, a number, a tensor of any kind (also inside of functions, and of Keras), or a structure of such.
+        x: an array, a number, any kind of tensor (also in functions and in Keras models), or a structure of these.
         dtype: a dtype or its name, or several.
-        rank: how many dimensions, or several such numbers.
-        shape: a size for each dimension: a number, None for any, or a name: all dimensions of one name have one size.
-            `...` stands for any dimensions.
-        finite: no NaN and no infinity.
-        between: (low, high), both allowed; None where there is no such end.
-        one_of: the values that there may be.
-        sums_to: what the values along `axis` sum to, give or take `tolerance`.
-        increasing: along `axis` each value is larger than the one before; "or equal": or the same.
-        max_elements: how many elements at most.
-        that: a function of the value that says True or False, for all of it or for each element.
-        name: what to call it in messages.
-        on_violation: "raise" ExpectationError; "warn", once for each place; "record": only put it into the trace.
+        rank: the number of dimensions, or several allowed numbers.
+        shape: a size for each dimension: an integer, None for any size, or a name. Dimensions with the same name must
+            have the same size. `...` stands for any number of dimensions.
+        finite: no value is NaN or infinite.
+        between: (low, high), both included. None means no bound on that side.
+        one_of: the allowed values.
+        sums_to: the sum of the values along `axis`, within `tolerance`.
+        increasing: along `axis` each value exceeds the previous one. "or equal" also allows equal neighbours.
+        max_elements: the largest allowed number of elements.
+        that: a function of the value that returns a boolean, one for the whole value or one for each element.
+        name: the name of the value in messages.
+        on_violation: "raise" an ExpectationError, "warn" once for each place, or only "record" it in the trace.
     """
     asked = {
         "dtype": dtype, "rank": rank, "shape": shape, "finite": finite, "between": between, "one_of": one_of,
@@ -64,16 +64,16 @@ def expect(
     }  # fmt: skip
     try:
         expected = _cached_expectation(**asked)
-    except TypeError:  # lists cannot be looked up
+    except TypeError:  # unhashable arguments, such as lists, cannot be cached
         expected = make_expectation(**asked)
     return judge_structure(x, expected, calling_line())
 
 
-expect.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph is not to convert it
+expect.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph must not convert it
 
 
 def judge_structure(x: T, expected: Expectation, program_line: ProgramLine) -> T:
-    """`x`, or what has to be used in its place, judged at a place."""
+    """Judge all leaves of `x`. Return `x`, or its replacement in a graph."""
     written = written_name(program_line) if expected.name is None else expected.name
     name = written if written is not None else "the value"
     if not is_structure(x):
@@ -100,7 +100,7 @@ _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 
 
 def _is_tensorflows(leaf: Any) -> bool:
-    """Return whether it is of a class of TensorFlow's or Keras's; such have names of modules that begin so."""
+    """Return whether the class belongs to TensorFlow or Keras, by the name of its module."""
     if "tensorflow" not in sys.modules:
         return False
     return any(kind.__module__.split(".")[0] in _FRAMEWORKS for kind in type(leaf).__mro__)

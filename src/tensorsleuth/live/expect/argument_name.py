@@ -1,4 +1,4 @@
-"""The name of the checked thing, as it is written in the call."""
+"""The checked argument as the program's source writes it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import cache
 
 from tensorsleuth.recording.calling_line import ProgramLine
 
-MAX_CALL_LINES = 12  # of one call
+MAX_CALL_LINES = 12  # the most source lines of one call
 MAX_NAME_CHARS = 40
 
 
 @cache
 def written_name(program_line: ProgramLine, function: str = "expect") -> str | None:
-    """The first argument of the call at a place, `model(x)`; empty for a display, None where it cannot be read."""
+    """Return the first argument of the call, such as `model(x)`; "" for a literal list or dict; None if unreadable."""
     if program_line.file is None or program_line.line is None:
         return None
     lines = [linecache.getline(program_line.file, program_line.line + number) for number in range(MAX_CALL_LINES)]
@@ -22,14 +22,14 @@ def written_name(program_line: ProgramLine, function: str = "expect") -> str | N
     if call is None or not call.args:
         return None
     if isinstance(call.args[0], ast.Dict | ast.List | ast.Tuple):
-        return ""  # the path says which
+        return ""  # the path within the literal names the leaf
     text = ast.unparse(call.args[0])
     return text if len(text) <= MAX_NAME_CHARS else f"{text[: MAX_NAME_CHARS - 1]}…"
 
 
 def _call(lines: list[str], function: str) -> ast.Call | None:
     text = "".join(lines).strip()
-    for ending in ("", " pass", "\nfinally: pass"):  # of an `if` or a `with`, of a `try`
+    for ending in ("", " pass", "\nfinally: pass"):  # completes an `if` or `with` line, or a `try`
         try:
             tree = ast.parse(text + ending)
         except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""From what the user wrote to an expectation: checked at once, with an error that says what was meant."""
+"""Turns the user's arguments into an expectation, and explains wrong ones at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tensorsleuth.live.expect.expectation import (
 
 
 def make_expectation(**given: Any) -> Expectation:
-    """The arguments of `expect`, checked; SleuthError where one makes no sense."""
+    """Check the arguments of `expect`. Raise SleuthError if one is wrong."""
     made = Expectation(
         dtype=_dtypes(given["dtype"]),
         rank=_ranks(given["rank"]),
@@ -125,10 +125,10 @@ def _choices(given: Any) -> tuple[Any, ...] | None:
     if given is None:
         return None
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise _wrong("one_of", given, "a collection of numbers or texts, such as one_of=(0, 1) or one_of=range(10)")
+        raise _wrong("one_of", given, "a collection of numbers or strings, such as one_of=(0, 1) or one_of=range(10)")
     choices = [_choice(given, one) for one in given]
     if not choices or len({isinstance(one, bytes) for one in choices}) > 1:
-        raise _wrong("one_of", given, "at least one number, or at least one text; not both kinds")
+        raise _wrong("one_of", given, "at least one number, or at least one string; not both kinds")
     return tuple(sorted(set(choices)))
 
 
@@ -136,7 +136,7 @@ def _choice(all_given: Any, given: Any) -> Any:
     if isinstance(given, str | bytes):
         return given.encode() if isinstance(given, str) else given
     if not _is_real(given):
-        raise _wrong("one_of", all_given, f"{given!r} is neither a number nor a text")
+        raise _wrong("one_of", all_given, f"{given!r} is neither a number nor a string")
     return given.item() if hasattr(given, "item") else given
 
 
@@ -152,7 +152,7 @@ def _increasing(given: Any) -> Increasing:
     if given == "or equal":
         return "or equal"
     if given not in (True, False, None):
-        raise _wrong("increasing", given, "True, or 'or equal' where neighbours may be the same")
+        raise _wrong("increasing", given, "True, or 'or equal' to allow equal neighbours")
     return bool(given)
 
 
@@ -167,7 +167,7 @@ def _whole(argument: str, given: Any) -> int | None:
 def _function(given: Any) -> Callable[[Any], Any] | None:
     if given is not None and not callable(given):
         raise _wrong(
-            "that", given, "a function of the value that says True or False, for all of it or for each element"
+            "that", given, "a function of the value that returns True or False, for all of it or for each element"
         )
     return given  # type: ignore[no-any-return]
 
@@ -187,7 +187,7 @@ def _tolerance(given: Any) -> float | None:
 
 def _name(given: Any) -> str | None:
     if given is not None and not isinstance(given, str):
-        raise _wrong("name", given, "a text")
+        raise _wrong("name", given, "a string")
     return given
 
 

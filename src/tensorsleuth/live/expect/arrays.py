@@ -1,4 +1,4 @@
-"""Judges what is there already: arrays, numbers, eager tensors, ragged and sparse ones."""
+"""Judges values that already exist: arrays, numbers, eager tensors, ragged and sparse ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sizes = tuple[Any, ...]
 
 
 def judge_array(expected: Expectation, array: Array, name: str, program_line: ProgramLine) -> Violation | None:
-    """The first thing that is not as expected of an array."""
+    """Return the first violation of an array, if any."""
     dtype, shape = _name_of(array), array.shape
     report = judge_form(expected, dtype, shape, _names(expected), program_line)
     if report is None and expected.value_rules:
@@ -40,7 +40,7 @@ def _name_of(array: Array) -> str:
 def judge_ragged(
     expected: Expectation, values: Array, splits: list[Array], name: str, program_line: ProgramLine
 ) -> Violation | None:
-    """The values lie one after the other; `splits` say where rows begin, the outermost first."""
+    """Judge a ragged tensor: its flat values, and the `splits` where rows begin, outermost first."""
     dtype = _name_of(values)
     shape = (len(splits[0]) - 1, *(_even(one) for one in splits), *values.shape[1:])
     judge_report = judge_form(replace(expected, max_elements=None), dtype, shape, _names(expected), program_line)
@@ -62,7 +62,7 @@ def judge_ragged(
 
 
 def _even(splits: Array) -> int:
-    """The length of all rows, where they have one."""
+    """Return the length of the rows if all are equally long."""
     lengths = np.diff(splits)
     return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else RAGGED
 
@@ -70,7 +70,7 @@ def _even(splits: Array) -> int:
 def _judge_rows(
     expected: Expectation, values: Array, splits: list[Array], name: str, program_line: ProgramLine
 ) -> Violation | None:
-    """Each row by itself: what is summed, or increases, ends with it."""
+    """Judge each row alone, because sums and increasing runs end with the row."""
     rows = [values[begin:end] for begin, end in zip(splits[-1], splits[-1][1:])]
     alone = replace(expected.values_only(), axis=-1)
     for number, row in enumerate(rows):
@@ -97,7 +97,7 @@ def _in_rows(position: tuple[int, ...], splits: list[Array]) -> tuple[int, ...]:
 def judge_sparse(
     expected: Expectation, values: Array, indices: Array, sizes: Sizes, name: str, program_line: ProgramLine
 ) -> Violation | None:
-    """Only the values that are there are judged; the shape is that of the whole."""
+    """Judge the explicit values only, and the shape of the whole tensor."""
     dtype = _name_of(values)
     report: JudgeReport | None = judge_form(expected, dtype, sizes, _names(expected), program_line)
     if report is not None:
@@ -110,7 +110,7 @@ def judge_sparse(
 
 
 def as_array(thing: Any) -> Array | None:
-    """A number, a text or an array of NumPy's, or what gives one of itself; None where it is something else."""
+    """Return a number, a string, a NumPy array or an object with `__array__` as an array; None for anything else."""
     if isinstance(thing, np.ndarray):
         return thing
     if isinstance(thing, bool | int | float | complex | str | bytes | np.generic) or hasattr(thing, "__array__"):

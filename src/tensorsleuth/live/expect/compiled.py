@@ -1,7 +1,7 @@
-"""Expectations in what XLA compiles: judged by plain ops, noted in a variable of ours, looked at when the call is over.
+"""Expectations in XLA-compiled code: plain ops judge a tensor and store the result in a variable, which we read later.
 
-XLA can compile no kernel of ours and drops TensorFlow's assertions. What is noted is the first violation since the
-variable was last empty, as integers (also the floats, by their bits: no NaN of ours is in any variable).
+XLA cannot compile our kernels, and it drops TensorFlow's assertions. The variable keeps the first violation until the
+call has ended. It stores integers only, floats by their bits, so none of our variables ever holds a NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExpectationState:
         self.variable = custom_ops.make_state(self._empty, number)
 
     def take_alarm(self, names: NamedSizes) -> Alarm:
-        """Return the notes since the last call, and clear them. `names` are those of dimensions in this call."""
+        """Return the alarm for the latest call, and clear the variable. `names` holds the named sizes of this call."""
         noted = custom_ops.value_of_state(self.variable)
         if not noted[0]:
             return None
@@ -48,13 +48,13 @@ class ExpectationState:
         return self._act(asked, report, shape)
 
 
-_states: dict[int, ExpectationState] = {}  # by the number of the handle
+_states: dict[int, ExpectationState] = {}  # by the id of the variable's handle
 _of_function: dict[Any, tuple[ExpectationState, ...]] = {}
 _lock = threading.Lock()
 
 
 def insert(tensor: Any, number: int, asked: Any, act: Act, form: bool) -> None:
-    """Have a tensor judged in a function that XLA compiles, or may compile."""
+    """Judge a tensor in a function that XLA compiles or may compile."""
     found = compiled_rules.violation_row(tensor, asked.expected, form)
     if found is None:
         return
@@ -67,7 +67,7 @@ def insert(tensor: Any, number: int, asked: Any, act: Act, form: bool) -> None:
 
 
 def _on_call_end(name: str, inputs: Sequence[Any]) -> Alarm:
-    """A function has come back: look at what its expectations noted. The first is raised, all are acted on."""
+    """Read the expectations of a function that has returned. Act on all violations and return the first alarm."""
     states = _of_function.get(name)
     if states is None:
         states = tuple(_states[one._id] for one in inputs if getattr(one, "_id", None) in _states)
@@ -85,7 +85,7 @@ def _report(noted: Any, shape: tuple[int, ...] | None) -> JudgeReport:
         and shape is not None
         and math.prod(shape) != 1
     ):
-        return JudgeReport("that")  # it spoke for all of the value
+        return JudgeReport("that")  # the function returned one boolean for the whole value
     number = min(int(fields["broken"]), compiled_rules.MAX_POSITIONS)
     return JudgeReport(
         RULES[int(fields["rule"]) - 1],

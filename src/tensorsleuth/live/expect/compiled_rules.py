@@ -1,6 +1,6 @@
-"""The rules as plain ops, which XLA compiles. What each finds is a row of integers, zeros where all is well.
+"""The rules as plain ops, which XLA can compile. Each rule yields a row of integers, all zero if it holds.
 
-judge.py says the same in NumPy. Where it is broken is looked for only where it is: in a branch.
+judge.py has the same rules in NumPy. A branch finds the positions, so it runs only if a rule is broken.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tensorsleuth.live.expect.native_judge import numpy_dtype
 from tensorsleuth.recording.tensorflow.internals import tf
 
 MAX_POSITIONS, MAX_DIMS = 3, 8
-SHAPE_ONLY = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
+SHAPE_ONLY = len(RULES) + 1  # in place of a rule: no value is wrong, but the shape may be
 _SIZES = {
     "rule": 1,
     "broken": 1,
@@ -36,7 +36,7 @@ ROW_SIZE = sum(_SIZES.values())
 
 
 def unpack_row(noted: Any) -> dict[str, Any]:
-    """The fields of a row; those of one number as such."""
+    """Return the fields of a row by name. A field with one number is a scalar."""
     found, at = dict[str, Any](), 0
     for name, size in _SIZES.items():
         part = np.asarray(noted[at : at + size])
@@ -46,14 +46,14 @@ def unpack_row(noted: Any) -> dict[str, Any]:
 
 
 def earlier_row(before: Any, after: Any) -> Any:
-    """Return the earlier note, if there is one; else the new one."""
+    """Return the earlier row if it has a violation, else the new one."""
     return tf.where(before[0] > 0, before, after)
 
 
 def violation_row(tensor: Any, expected: Expectation, form: bool) -> Any | None:
-    """The row of a tensor: of the first rule that is broken. None where nothing is left to be judged.
+    """Return the row of the first broken rule of a tensor, or None if no rule is left to judge.
 
-    form: the shape is to be noted in any case, for only when it runs it is known, and Python judges it.
+    form: always store the shape. It is known only when the graph runs, and Python judges it then.
     """
     rows = [_RULES[rule](tensor, expected) for rule in expected.value_rules]
     rows = [row for row in rows if row is not None]
@@ -80,7 +80,7 @@ def _whole(row: Any) -> Any:
 
 
 def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, total: Any = None) -> Any:
-    """Return the report on bad elements."""
+    """Return the row for the bad elements of one rule."""
     bad, values = tf.reshape(bad, [-1]), tf.cast(tf.reshape(values, [-1]), tf.float64)
     broken = tf.reduce_sum(tf.cast(bad, tf.int64))
 
@@ -101,7 +101,7 @@ def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, tot
 
 
 def _first(bad: Any, values: Any) -> tuple[Any, Any]:
-    """Positions and values of the first few that are bad; what comes beyond them says nothing."""
+    """Return positions and values of the first few bad elements. Any entries beyond their number mean nothing."""
     positions, left = [], bad
     numbers = tf.range(tf.size(bad, tf.int64), dtype=tf.int64)
     for _ in range(MAX_POSITIONS):
@@ -128,7 +128,7 @@ def _doubles(tensor: Any) -> Any:
 
 def _finite(tensor: Any, expected: Expectation) -> Any | None:
     if tensor.dtype.is_complex:
-        values = tf.math.real(tensor) + tf.math.imag(tensor)  # not finite where either is not
+        values = tf.math.real(tensor) + tf.math.imag(tensor)  # the sum is not finite if either part is not
         return _row("finite", _shape_of(tensor), ~tf.math.is_finite(values), values)
     if not tensor.dtype.is_floating:
         return None
@@ -177,14 +177,14 @@ def _sums(tensor: Any, expected: Expectation) -> Any:
 
 
 def _that(tensor: Any, expected: Expectation) -> Any:
-    """Check the user's function in compiled code, where it must be one that TensorFlow can trace."""
+    """Call the user's function in compiled code. It must be a function that TensorFlow can trace."""
     assert expected.that is not None
     try:
         said = tf.cast(tf.convert_to_tensor(expected.that(tensor)), tf.bool)
     except Exception as error:
         raise SleuthError(
-            f"expect(that=…): in what XLA compiles the function gets a symbolic tensor, and did not take it ({error}). "
-            "Write it with TensorFlow's ops, or expect it outside of the compiled function."
+            f"expect(that=…): XLA compiles this code, so the function gets a symbolic tensor, and it failed ({error}). "
+            "Write it with TensorFlow's ops, or call expect outside of the compiled function."
         ) from error
     same = said.shape.rank not in (None, 0) and said.shape.rank == tensor.shape.rank
     return _row("that", _shape_of(tensor), ~said, tensor if same else tf.zeros(tf.shape(said)))

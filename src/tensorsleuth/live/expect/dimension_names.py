@@ -1,9 +1,9 @@
-"""Dimensions that have names: two of one name have one size.
+"""Named dimensions: two dimensions with the same name must have the same size.
 
-In eager code a name holds in its thread, from the place that says it first until that place is reached again: then a
-new round begins, so that a last batch may be smaller. It ends with the outermost of the program's own functions that
-run (a test, a cell of a notebook, a thread's target), and where that goes back, in a loop. In a graph it holds for
-one run: see native/src/ops/expect.cc.
+In eager code, the first `expect` call that uses a name sets its size for the current thread. When the thread reaches
+that call again, a new round begins, so that the last batch may be smaller. All names end when the program's outermost
+function (a test, a notebook cell, a thread's target) returns or jumps back in a loop. In a graph, names last for one
+run: see native/src/ops/expect.cc.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tensorsleuth.live.expect.report import JudgeReport
 from tensorsleuth.recording.call_sites import is_user_file
 from tensorsleuth.recording.calling_line import ProgramLine
 
-NamedSizes = dict[str, tuple[int, ProgramLine]]  # name -> size, and by whose word
+NamedSizes = dict[str, tuple[int, ProgramLine]]  # name -> size, and the line that set it
 Bind = Callable[[str, int, ProgramLine], JudgeReport | None]
 
 _numbers: dict[str, int] = {}
@@ -29,12 +29,12 @@ _STRING = "<string>"
 
 
 def dimension_number(name: str) -> int:
-    """By which the native library knows a name."""
+    """Return the native library's number for a name."""
     return _numbers.setdefault(name, next(_next))
 
 
 def bind_size(named_sizes: NamedSizes, name: str, size: int, program_line: ProgramLine) -> JudgeReport | None:
-    """Take the size for the name's, or say whose word it is against."""
+    """Set the size of a name. Report a conflict if another line has set another size."""
     had = named_sizes.get(name)
     if had is None or had[1] == program_line:
         named_sizes[name] = size, program_line
@@ -43,14 +43,14 @@ def bind_size(named_sizes: NamedSizes, name: str, size: int, program_line: Progr
 
 
 class _Call:
-    """Distinguished from every other call of the same function for as long as anybody asks."""
+    """Identifies one function call, for as long as somebody compares it."""
 
     def __call__(self, *_: object) -> None:
-        """A tracer that begins while the function runs calls what it finds on the frame: there is nothing to do."""
+        """Do nothing. The object is the frame's f_trace, so a tracer that starts during the call would call it."""
 
 
 def sizes_of_thread() -> NamedSizes:
-    """Return the sizes that eager code named since the program's outermost function was called."""
+    """Return the sizes that eager code has named since the program's outermost function was called."""
     frame = _outermost()
     root, at = (_call_of(frame), frame.f_lasti) if frame is not None else (None, 0)
     if getattr(_here, "root", None) != root or at < _here.at:
@@ -61,7 +61,7 @@ def sizes_of_thread() -> NamedSizes:
 
 
 def _outermost() -> FrameType | None:
-    """Return the outermost frame of a file, if any: `python -c` may only start others, as pytest-xdist does."""
+    """Return the outermost frame that runs a file. A `python -c` frame does not count: pytest-xdist has one."""
     frame: FrameType | None = sys._getframe(2)
     found = None
     while frame is not None:
@@ -73,11 +73,10 @@ def _outermost() -> FrameType | None:
 
 
 def _call_of(frame: FrameType) -> object:
-    """Return the identity of a function call, without keeping its variables alive.
+    """Return an object that identifies a function call, without keeping its variables alive.
 
-    A frame takes no weak reference, and a later call may get the memory of an earlier one. What a frame has for
-    tracers is free while nobody traces, and lives as long as the call: it holds our mark. Under a tracer the frame's
-    address has to do.
+    A frame allows no weak reference, and a later frame may reuse its memory. So the frame's `f_trace` holds our object,
+    which lives as long as the call. If a tracer uses `f_trace`, the frame's address identifies the call.
     """
     mark = frame.f_trace
     if mark is None and sys.gettrace() is None:
@@ -88,12 +87,12 @@ def _call_of(frame: FrameType) -> object:
 def bind_sizes(
     named_sizes: NamedSizes, pairs: Sequence[tuple[Any, Any]], program_line: ProgramLine
 ) -> JudgeReport | None:
-    """The first of the named dimensions that has another size already; sizes that are not known yet do not count."""
+    """Return the first named dimension that conflicts with an earlier size. Unknown sizes are ignored."""
     first: dict[str, int] = {}
     for size, dim in pairs:
         if not isinstance(dim, str) or size is None or size < 0:
             continue
-        if first.setdefault(dim, size) != size:  # twice in one shape
+        if first.setdefault(dim, size) != size:  # one shape uses the name twice
             return JudgeReport("shape", dim=dim, size=first[dim], other=program_line)
     return next(
         (

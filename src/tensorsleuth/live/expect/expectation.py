@@ -1,4 +1,4 @@
-"""The arguments of `expect`, checked at once, and in words for people."""
+"""The parsed arguments of `expect`, and their description in words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from tensorsleuth.core.violation import OnViolation, format_value
 Increasing = bool | Literal["or equal"]
 Dim = Any  # int, str, None or ...
 ON_VIOLATION = ("raise", "warn", "record")
-# In the order in which they are judged; where several are broken, the first is told.
+# In the order of judging. If several rules are broken, we report the first.
 RULES = ("dtype", "rank", "shape", "max_elements", "finite", "between", "one_of", "increasing", "sums_to", "that")
 VALUE_RULES = RULES[4:]
 MAX_DIMS, MAX_RANKS = 16, 8
-RAGGED = -1  # the size of a dimension whose rows differ in length
-TOLERANCE, COARSE_TOLERANCE = 1e-4, 1e-2  # for sums: of what is summed, relative to it where that is more than 1
+RAGGED = -1  # the size of a dimension if its rows differ in length
+# The tolerance of sums, relative to the expected sum if that exceeds 1.
+TOLERANCE, COARSE_TOLERANCE = 1e-4, 1e-2
 COARSE_DTYPES = ("float16", "bfloat16", "float8")
 _DTYPES = {dtype.name for dtype in DTYPES.values()}
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation. Hashable: equal arguments give equal expectations."""
+    """An expectation. It is hashable, and equal arguments make equal expectations."""
 
     dtype: tuple[str, ...] = ()
     rank: tuple[int, ...] = ()
@@ -47,21 +48,21 @@ class Expectation:
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
-        """Return its rules, in the order of RULES."""
+        """Return the rules in use, in the order of RULES."""
         return tuple(rule for rule in RULES if getattr(self, rule) != getattr(_NOTHING, rule))
 
     @cached_property
     def value_rules(self) -> tuple[str, ...]:
-        """Return the rules that need the values."""
+        """Return the rules in use that need the values."""
         return tuple(rule for rule in self.rules if rule in VALUE_RULES)
 
     def values_only(self) -> Expectation:
-        """Without what dtype and shape tell."""
+        """Return the expectation without the rules on dtype and shape."""
         return replace(self, dtype=(), rank=(), shape=None, max_elements=None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The dimensions that have names."""
+        """Return the names of the named dimensions."""
         return tuple(dim for dim in self.shape or () if isinstance(dim, str))
 
     @property
@@ -70,17 +71,17 @@ class Expectation:
         if self.sums_to is None and not self.increasing:
             return 0
         needed = self.axis + 1 if self.axis >= 0 else -self.axis
-        return needed if needed > 1 else 0  # a single value is a line of one
+        return needed if needed > 1 else 0  # a scalar counts as one row with one value
 
     def tolerance_for(self, dtype: str) -> float:
-        """By how much a sum may be off."""
+        """Return the allowed deviation of a sum."""
         if self.tolerance is not None:
             return self.tolerance
         close = COARSE_TOLERANCE if dtype.startswith(COARSE_DTYPES) else TOLERANCE
         return close * max(1.0, abs(self.sums_to or 0.0))
 
     def words(self, rule: str) -> str:
-        """Return the words after "expected"."""
+        """Describe a rule as it reads after "expected"."""
         return str(_WORDS[rule](self))
 
 
@@ -108,7 +109,7 @@ def _one_of(expected: Expectation) -> str:
 
 
 def dims_words(shape: Iterable[Dim]) -> str:
-    """`[batch, 128, …]`; a dimension that may have any size is a star."""
+    """Return a shape as `[batch, 128, …]`, with a star for a dimension of any size."""
     words = ("…" if dim is ... else "*" if dim is None else "ragged" if dim == RAGGED else str(dim) for dim in shape)
     return f"[{', '.join(words)}]"
 
@@ -135,13 +136,13 @@ def _axis(expected: Expectation) -> str:
 
 def _called(function: Any) -> str:
     name = getattr(function, "__name__", type(function).__name__)
-    return "what `that` says" if name == "<lambda>" else f"{name}(x)"
+    return "the function `that`" if name == "<lambda>" else f"{name}(x)"
 
 
 @lru_cache(maxsize=256)
 def dtype_name(dtype: Any) -> str:
-    """Return TensorFlow's name of a dtype of TensorFlow, NumPy or Python, or of a name; raise TypeError."""
+    """Return TensorFlow's name for a dtype or the name of one. Raise TypeError if it is unknown."""
     if isinstance(dtype, str):
         return dtype if dtype in _DTYPES else np.dtype(dtype).name
-    name = getattr(dtype, "name", None)  # of TensorFlow and NumPy
+    name = getattr(dtype, "name", None)  # set for TensorFlow and NumPy
     return name if isinstance(name, str) else np.dtype(dtype).name

@@ -1,4 +1,4 @@
-"""Expectations of tensors in graphs, by number; and what is done where one is broken, on the thread that found out."""
+"""Numbers the expectations of tensors in graphs, and handles violations on the thread that computed the tensor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from tensorsleuth.recording.tensorflow import custom_ops
 from tensorsleuth.recording.violations.actions import handle_violation
 from tensorsleuth.recording.violations.pending_errors import alarm_in, raise_later
 
-DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+# How many milliseconds the program's end waits for TensorFlow's threads to leave Python.
+DRAIN_MILLISECONDS = 5000
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ _Tell = CFUNCTYPE(c_int64, c_int64, POINTER(loader.TensorView), POINTER(native_j
 
 @cache
 def listen() -> Any:
-    """Hear of violations from native code; returns what must stay alive for that."""
+    """Receive violations from native code. Return the callback, which must stay alive."""
     custom_ops.watch_failures(alarm_in)
     native = loader.load()
     assert native is not None
@@ -71,7 +72,7 @@ def listen() -> Any:
 
 
 def _end() -> None:
-    """The program ends: nothing may call into Python any more."""
+    """Prevent calls from native code into Python while the program ends."""
     native = loader.load()
     assert native is not None
     native.expect_tell(None)
@@ -79,12 +80,12 @@ def _end() -> None:
 
 
 def _on_violation(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
-    """On the thread that computed the tensor. Nothing may be raised from here; returns the number of what to raise."""
+    """Handle a violation. No exception may leave this function; it returns the number of the error to raise."""
     with no_collection():
         try:
             asked = _expectations[number]
             error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
-        except Exception as raised:  # of the user's function, or a warning that is an error
+        except Exception as raised:  # from the user's function, or from a warning that is turned into an error
             error = raised
         return raise_later(error) if error is not None else 0
 
@@ -112,7 +113,7 @@ def _shape(view: loader.TensorView) -> tuple[int, ...] | None:
 
 
 def _copied(view: loader.TensorView, dtype: str) -> Array | None:
-    """The value, to keep if one likes: TensorFlow uses its memory again."""
+    """Return a copy of the value, since TensorFlow will reuse its memory."""
     shape = _shape(view)
     if shape is None:
         return None
@@ -130,7 +131,7 @@ def act_on(
     shape: tuple[int, ...] | None,
     iteration: int = 0,
 ) -> Alarm:
-    """Do what is to be done; what to raise for it."""
+    """React to a violation as the user wished, and return the error to raise, if any."""
     if judge_report is None:
         return None
     broken = make_violation(
@@ -147,7 +148,7 @@ def act_on(
 
 
 def judge_in_python(tensor_expectation: TensorExpectation, array: Array) -> int:
-    """Judge where there is no kernel; the number of what to raise, or 0."""
+    """Judge an array if no kernel can. Return the number of the error to raise, or 0."""
     with no_collection():
         try:
             known: NamedSizes = {}

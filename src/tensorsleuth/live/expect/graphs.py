@@ -1,4 +1,4 @@
-"""Expectations of tensors in graphs: judged by an op of ours, by plain ops where XLA compiles, by Python elsewhere."""
+"""Judges tensors in graphs: with our op, with plain ops under XLA, and in Python for the rest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _static_names: WeakKeyDictionary[Any, NamedSizes] = WeakKeyDictionary()  # by th
 
 
 def judge_in_graph(tensor: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
-    """The tensor to use in the place of one in a graph."""
+    """Return the tensor that replaces the judged one in its graph."""
     dtype, shape = tensor.dtype.base_dtype.name, tensor.shape
     sizes = list(shape.as_list()) if shape.rank is not None else None
     judge_static(dtype, sizes, name, expected, program_line, tensor.graph)
@@ -65,7 +65,7 @@ def judge_static(
     program_line: ProgramLine,
     graph: Any = None,
 ) -> None:
-    """Report what is already known while the graph is built."""
+    """Report violations that are already certain while the graph is built."""
     known = _static_names.setdefault(tracing.outermost_graph(graph), {}) if graph is not None else {}
     report = judge_form(expected, dtype, sizes, known, program_line)
     shape: Any = tuple(sizes) if sizes is not None else None
@@ -74,7 +74,7 @@ def judge_static(
 
 
 def is_shape_settled(expected: Expectation, sizes: list[int | None] | None) -> bool:
-    """Is all that is expected of the shape known already."""
+    """Return whether the static shape already answers all rules on the shape."""
     if not expected.rank and expected.shape is None and expected.max_elements is None and not expected.least_rank:
         return True
     if sizes is None:
@@ -92,7 +92,7 @@ def _as_op_name(name: str) -> str:
 
 
 def _native_number(tensor_expectation: TensorExpectation) -> int:
-    """The number under which native code knows what is asked."""
+    """Return the number of an expectation in native code."""
     number = expectation_number(tensor_expectation)
     native = loader.load()
     assert native is not None

@@ -1,4 +1,4 @@
-"""Judges an array with NumPy: the twin of native/src/ops/expect_judge.cc, and all there is without the library."""
+"""Judges an array with NumPy: the twin of native/src/ops/expect_judge.cc, and the fallback without the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.live.expect.expectation import VALUE_RULES, Expectation, dtype
 from tensorsleuth.live.expect.report import JudgeReport, pair_dims
 from tensorsleuth.recording.calling_line import ProgramLine
 
-MAX_POSITIONS = 5  # positions and values that are told
+MAX_POSITIONS = 5  # positions and values in one report
 Mask = npt.NDArray[np.bool_]
 
 
@@ -64,12 +64,12 @@ def _judge_shape(
 
 
 def judge_values(expected: Expectation, array: Array) -> JudgeReport | None:
-    """Judge the values; `that` comes last."""
+    """Judge the values. The user's function `that` comes last."""
     return next((found for rule in expected.value_rules if (found := _RULES[rule](expected, array)) is not None), None)
 
 
 def check_dtype_fits(expected: Expectation, dtype: str) -> None:
-    """An error where something is asked for that values of a dtype cannot be."""
+    """Raise SleuthError if a rule cannot apply to values of this dtype."""
     fit = _RULES_OF_DTYPE.get("complex" if dtype.startswith("complex") else dtype, VALUE_RULES)
     wrong = [rule for rule in expected.value_rules if rule not in fit]
     if expected.one_of is not None and isinstance(expected.one_of[0], bytes) is not (dtype == "string"):
@@ -85,8 +85,8 @@ _RULES_OF_DTYPE = {"string": ("one_of", "that"), "complex": ("finite", "that"), 
 
 
 def round_to_dtype(number: float, array_dtype: np.dtype[Any]) -> float:
-    """A bound as values of that dtype have it: 0.1 is not quite 0.1 in float32."""
-    if array_dtype.kind not in "fV" or not math.isfinite(number):  # V: bfloat16 and its like
+    """Round a bound to a dtype. For example, 0.1 in float32 is not exactly 0.1."""
+    if array_dtype.kind not in "fV" or not math.isfinite(number):  # V: bfloat16 and similar dtypes
         return number
     with np.errstate(over="ignore"):
         rounded = float(np.array(number).astype(array_dtype))
@@ -98,7 +98,7 @@ def _doubles(array: Array) -> npt.NDArray[np.float64]:
 
 
 def _count(rule: str, bad: Mask, values: Array, spread: Array | None = None) -> JudgeReport | None:
-    """A report of the elements that are bad; `spread`: what to give the range of."""
+    """Return a report of the bad elements, if any, with the range of the values in `spread`."""
     flat = np.flatnonzero(bad)
     if not len(flat):
         return None
@@ -167,13 +167,13 @@ def _sums(expected: Expectation, array: Array) -> JudgeReport | None:
 
 
 def judge_that(expected: Expectation, array: Array) -> JudgeReport | None:
-    """Ask the user's function; what it raises is raised."""
+    """Call the user's function. Its exceptions reach the user."""
     assert expected.that is not None
     said = np.asarray(expected.that(array))
     if said.dtype.kind not in "bO" and said.size != 1:
         raise SleuthError(
-            f"expect(that=…): the function gave {said.dtype.name} of shape {list(said.shape)}. "
-            "It has to say True or False, for all of the value or for each element."
+            f"expect(that=…): the function returned {said.dtype.name} of shape {list(said.shape)}. "
+            "It must return True or False, for all of the value or for each element."
         )
     if said.size == 1 and (array.size != 1 or said.ndim == 0):
         return None if bool(said.ravel()[0]) else JudgeReport("that")

@@ -1,6 +1,6 @@
-"""Expectations in Keras's functional models: a layer that hands on what it gets, judged on the way.
+"""Expectations in Keras's functional models: a layer that judges its input and returns it unchanged.
 
-One class for each Keras that the program uses. To load a model that was saved with it, import tensorsleuth.keras.
+Each Keras package of the program gets its own class. To load a saved model with this layer, import tensorsleuth.keras.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tensorsleuth.recording.calling_line import ProgramLine
 
 KERAS_PACKAGES = ("keras", "tf_keras")
 _REST = "..."
-_NEEDS = "import tensorsleuth.keras, before load_model (pip install tensorsleuth)"  # shows in Keras's error without it
+_NEEDS = "import tensorsleuth.keras, before load_model (pip install tensorsleuth)"  # part of Keras's error message
 
 
 def judge_by_layer(tensor: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
-    """The tensor to use in the place of one of a functional model."""
+    """Return the tensor that replaces the judged one in a functional model."""
     sizes = list(tensor.shape) if tensor.shape is not None else None
     graphs.judge_static(dtype_name(tensor.dtype), sizes, name, expected, program_line)
     package = type(tensor).__module__.split(".")[0]
@@ -35,7 +35,7 @@ def judge_by_layer(tensor: Any, name: str, expected: Expectation, program_line: 
 
 
 def _described(expected: Expectation) -> dict[str, Any]:
-    """As JSON has it: what `make_expectation` takes."""
+    """Return the expectation as JSON-compatible arguments of `make_expectation`."""
     fields = {rule: getattr(expected, rule) for rule in expected.rules if rule != "that"}
     if expected.shape is not None:
         fields["shape"] = [_REST if dim is ... else dim for dim in expected.shape]
@@ -53,7 +53,7 @@ def _read(described: dict[str, Any], name: str) -> Expectation:
     if described.get("shape") is not None:
         fields["shape"] = tuple(... if dim == _REST else dim for dim in described["shape"])
     if len(described) == len(("axis", "tolerance", "on_violation", "that")) and "that" in described:
-        return Expectation(name=name)  # nothing but a function, which is put in later
+        return Expectation(name=name)  # it consists of a function only, which the caller adds
     return make_expectation(**fields)
 
 
@@ -63,7 +63,7 @@ def layer_class(package: str) -> Any:
     keras = importlib.import_module(package)
 
     class Expect(keras.layers.Layer):  # type: ignore[name-defined]
-        """Hands on what it gets, which has to be as expected."""
+        """Judges its input and returns it unchanged."""
 
         def __init__(
             self, expectation: Any, of: str, file: Any = None, line: Any = None, function: Any = None, **options: Any
@@ -88,20 +88,20 @@ def layer_class(package: str) -> Any:
             if self.expected.that is not None:
                 raise SleuthError(
                     f"expect(that=…) at {self.place}: a model with a function in it cannot be saved. "
-                    "Say it in other ways (between, one_of…), or expect it outside of the model."
+                    "Use other rules (between, one_of…), or call expect outside of the model."
                 )
             config = {**super().get_config(), **self.described}
             config.pop("autocast", None)
             return config
 
-    Expect.call.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph is not to convert it
+    Expect.call.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph must not convert it
     Expect.__module__, Expect.__qualname__ = "tensorsleuth.keras", "Expect"
     saving = getattr(keras, "saving", None) or keras.utils
     return saving.register_keras_serializable(package="tensorsleuth")(Expect)
 
 
 def register() -> None:
-    """Let every Keras that is loaded know the layer, so that models that hold it can be loaded."""
+    """Register the layer with every loaded Keras, so that saved models with this layer can be loaded."""
     for package in KERAS_PACKAGES:
         if package in sys.modules:
             layer_class(package)

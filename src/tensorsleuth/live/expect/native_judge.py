@@ -1,4 +1,4 @@
-"""Judges in native code: where the library is loaded, and the values are numbers. The structs are those of expect.h."""
+"""Judges numbers in the native library, if it is loaded. The structs are those of expect.h."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ANY, _FIXED, _NAMED = 0, 1, 2
 
 
 class ExpectationPlan(ctypes.Structure):
-    """Plan in expect.h."""
+    """The struct `Plan` in expect.h."""
 
     _fields_ = [
         ("rules", c_int64),
@@ -57,7 +57,7 @@ class ExpectationPlan(ctypes.Structure):
 
 
 class NativeReport(ctypes.Structure):
-    """Report in expect.h."""
+    """The struct `Report` in expect.h."""
 
     _fields_ = [
         ("rule", c_int64),
@@ -78,7 +78,7 @@ class NativeReport(ctypes.Structure):
 
 @lru_cache(maxsize=4096)
 def plan_of(expected: Expectation, dtype: str) -> ExpectationPlan:
-    """An expectation of values of a dtype, as native code has it."""
+    """Return the native form of an expectation for values of a dtype."""
     array_dtype = numpy_dtype(dtype)
     expectation_plan = ExpectationPlan(
         least_rank=expected.least_rank, rest=-1, axis=expected.axis, low=-np.inf, high=np.inf
@@ -98,11 +98,11 @@ def plan_of(expected: Expectation, dtype: str) -> ExpectationPlan:
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """NumPy's dtype for one of TensorFlow's."""
+    """Return NumPy's dtype for the name of a TensorFlow dtype."""
     try:
         return np.dtype(dtype.removeprefix("q"))
     except TypeError:
-        import ml_dtypes  # of TensorFlow; without it nothing has such a dtype
+        import ml_dtypes  # a dependency of TensorFlow; without it no value can have such a dtype
 
         kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype))
         return kind
@@ -122,11 +122,11 @@ def _put_choices(expectation_plan: ExpectationPlan, expected: Expectation, dtype
         return
     choices = np.unique(np.array([judge.round_to_dtype(float(one), dtype) for one in expected.one_of]))
     expectation_plan.choice_count, expectation_plan.choices = len(choices), choices.ctypes.data
-    expectation_plan.kept = choices  # its memory is pointed to
+    expectation_plan.kept = choices  # keeps the memory alive that the plan points to
 
 
 def judge_values(expected: Expectation, array: Any) -> JudgeReport | None:
-    """As judge.judge_values does, in native code where that can."""
+    """Judge values like judge.judge_values, in native code if possible."""
     native, dtype = loader.load_with_tensorflow(), dtype_name(array.dtype)
     if native is None or dtype not in DTYPE_NUMBERS or array.ndim > 8 or not array.dtype.isnative:
         return judge.judge_values(expected, array)
@@ -144,7 +144,7 @@ def judge_values(expected: Expectation, array: Any) -> JudgeReport | None:
 
 
 def report_of(native_report: NativeReport, array: Any = None) -> JudgeReport:
-    """Return the native report, without what only its caller knows."""
+    """Return the native report, without the fields that only its caller knows."""
     rule, number = RULE_OF_BIT[native_report.rule], native_report.found
     if rule in ("rank", "shape", "max_elements"):
         return JudgeReport(rule)

@@ -1,15 +1,15 @@
-"""Takes structures apart, and puts them together again."""
+"""Applies a function to each leaf of a nested structure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-JudgeLeaf = Callable[[Any, str], Any]  # of a leaf and its path; gives what to use in its place
+JudgeLeaf = Callable[[Any, str], Any]  # (leaf, path) -> the leaf or its replacement
 
 
 def map_leaves(thing: Any, judge_leaf: JudgeLeaf, path: str = "") -> Any:
-    """Return the structure with every leaf judged; the very same object if no leaf changes."""
+    """Judge every leaf. Return the structure with the results, or the same object if no leaf changed."""
     if isinstance(thing, Mapping):
         changed = {key: map_leaves(value, judge_leaf, f"{path}[{key!r}]") for key, value in thing.items()}
         return thing if all(changed[key] is thing[key] for key in thing) else _like_mapping(thing, changed)
@@ -33,7 +33,7 @@ def _like_mapping(thing: Any, changed: dict[Any, Any]) -> Any:
         return changed
     try:
         return type(thing)(changed)
-    except TypeError:  # a defaultdict and its like
+    except TypeError:  # for example, a defaultdict
         made = thing.copy()
         made.update(changed)
         return made

@@ -1,4 +1,4 @@
-"""Judges a tensor of a graph in Python: strings, and everything where the native library cannot be loaded."""
+"""Judges a tensor of a graph in Python: strings, and every tensor if the native library cannot be loaded."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from tensorsleuth.recording.tensorflow import custom_ops
 from tensorsleuth.recording.tensorflow import internals as tf
 
-JudgeValue = Callable[[Any], int]  # of the value; not 0: the number of what to raise
+JudgeValue = Callable[[Any], int]  # value -> number of the error to raise, or 0
 
 
 def insert(tensor: Any, judge_value: JudgeValue, name: str) -> Any:
-    """The tensor to use in the place of the judged one: it is there once it has been judged."""
+    """Return a tensor that replaces the judged one. It becomes available only after the judgement."""
 
     def look(array: Any) -> Any:
         number = judge_value(array)

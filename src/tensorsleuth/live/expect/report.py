@@ -1,4 +1,4 @@
-"""The report of a judge, and the violation that it makes, in words."""
+"""The report of a judge, and the violation that it becomes, in words."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Shape = tuple[int, ...]
 
 
 class JudgeReport(NamedTuple):
-    """A rule that is broken: how often, where first, and what else is needed to say so."""
+    """A broken rule: the number and the first places of bad elements, and details for the message."""
 
     rule: str
     broken: int | None = None
     total: int | None = None
-    positions: tuple[int, ...] = ()  # flat; of sums, in what remains when the axis is gone
+    positions: tuple[int, ...] = ()  # flat indices; for sums, without the summed axis
     values: tuple[Any, ...] = ()
-    low: float = math.nan  # the range of what is finite
+    low: float = math.nan  # the range of the finite values
     high: float = math.nan
     nan: int = 0
     inf: int = 0
-    dim: str | None = None  # of a shape: the name that has another size already
-    size: int = -1  # this size
-    other: ProgramLine | None = None  # by the word of this place
+    dim: str | None = None  # for a shape: the name with conflicting sizes
+    size: int = -1  # the earlier size of that name
+    other: ProgramLine | None = None  # the line that set the earlier size
 
 
 def make_violation(
@@ -40,7 +40,7 @@ def make_violation(
     shape: Shape | None,
     program_line: ProgramLine,
 ) -> Violation:
-    """All of it, for people and for the trace."""
+    """Return the violation, in words for people and as fields for the trace."""
     rule = judge_report.rule
     words = expected.words(rule)
     if judge_report.dim is not None:
@@ -114,12 +114,12 @@ def _not_finite(judge_report: JudgeReport) -> str:
 
 
 def _size_of(dim: str | None, shape: Shape | None, expected: Expectation) -> int | str:
-    """The first size that the name stands for and that it had not before."""
+    """Return the first size in this shape of a named dimension."""
     return next((size for size, one in pair_dims(expected.shape or (), shape or ()) if one == dim), "?")
 
 
 def pair_dims(dims: Sequence[Any], shape: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """(size, what is expected of it) for each dimension that something is said about."""
+    """Return (size, expectation) for each dimension that the expected shape mentions."""
     if ... not in dims:
         return list(zip(shape, dims))
     rest = list(dims).index(...)
@@ -137,7 +137,7 @@ def _unravelled(judge_report: JudgeReport, shape: Shape | None, expected: Expect
 
 
 def _value(value: Any, dtype: str, rule: str) -> Any:
-    """As the program has it: whole where the dtype is."""
+    """Return a value in its own type, for example an int if the dtype is an integer."""
     if not isinstance(value, float) or dtype.startswith(("float", "bfloat", "complex")):
         return value
     if dtype == "bool" and rule != "sums_to":
@@ -147,5 +147,5 @@ def _value(value: Any, dtype: str, rule: str) -> Any:
 
 def _change(judge_report: JudgeReport) -> str | None:
     if judge_report.dim is not None:
-        return f"Where the two need not be the same, give one of the dimensions a name other than {judge_report.dim!r}."
+        return f"If the two may differ, give one of the dimensions a name other than {judge_report.dim!r}."
     return None

@@ -1,4 +1,4 @@
-"""Judges what is TensorFlow's or Keras's: at once where the values are there, else wherever they will be computed."""
+"""Judges TensorFlow's and Keras's objects: at once if they have values, else when the graph computes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.recording.violations.actions import handle_or_raise
 
 
 def judge_tensor(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
-    """Return the tensor to use instead: itself, except in graphs."""
+    """Return the tensor to use instead: the same object except in graphs."""
     if isinstance(leaf, tf.EagerTensor):
         handle_or_raise(arrays.judge_array(expected, tf.array_of(leaf), name, program_line), expected.on_violation)
         return leaf
@@ -61,8 +61,8 @@ def _judge_ragged(leaf: Any, name: str, expected: Expectation, program_line: Pro
         return leaf
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
-            "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be checked by that rule. "
-            "Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor()."
+            "expect(sums_to=… or increasing=…): this rule cannot check the rows of a ragged tensor in a graph. "
+            "Check tf.reduce_sum(x, axis=-1) or x.to_tensor() instead."
         )
     graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, program_line)
     values = graphs.judge_in_graph(leaf.flat_values, f"{name}.flat_values", expected.values_only(), program_line)
@@ -72,8 +72,7 @@ def _judge_ragged(leaf: Any, name: str, expected: Expectation, program_line: Pro
 def _judge_sparse(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
-            "expect(sums_to=… or increasing=…): sparse tensors cannot be checked by that rule. "
-            "Use tf.sparse.to_dense(x)."
+            "expect(sums_to=… or increasing=…): this rule cannot check a sparse tensor. Use tf.sparse.to_dense(x)."
         )
     if isinstance(leaf.values, tf.EagerTensor):
         found = arrays.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, program_line)
