@@ -227,7 +227,7 @@ def test_a_format_that_does_not_fit_costs_no_program(said: Said) -> None:
     [
         (("{loss} {acc}", {"loss": 1}), ["'{loss} {acc}'", "field 'acc'", "given are: loss"]),
         (("{} {}", 1), ["field '1'", "given are: 0"]),
-        (("{",), ["not a text for format()", "Write {{"]),
+        (("{",), ["not a format string", "Write {{"]),
         ((np.float32(1),), ["must be a text", "log('{x}', x=x)"]),
     ],
 )

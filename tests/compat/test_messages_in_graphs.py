@@ -125,7 +125,7 @@ def test_what_cannot_be_watched_is_said(monkeypatch: pytest.MonkeyPatch, capfd: 
     assert watches.series("tensor", "x", []) is None
     said = capfd.readouterr().err
     assert "watch needs the native library, which is missing: nothing is watched. See sleuth doctor." in said
-    assert "more than 4,095 things are watched: others are left out. Watch for fewer names." in said
+    assert "more than 4,095 tensors match watch: the rest is not watched. Watch fewer names." in said
 
 
 def test_texts_in_compiled_code_are_said_not_to_be_watched(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:

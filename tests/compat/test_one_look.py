@@ -92,7 +92,7 @@ def test_a_recording_sees_nothing_of_it(recorded: Callable[..., Trace]) -> None:
 
 
 PAIR = "gradients(model, batch, loss): the batch must be a pair, (inputs, labels)."
-LOSS = "gradients(model, batch, loss): say which loss: a function of labels and outputs, or a name."
+LOSS = "gradients(model, batch, loss): pass a loss: a function of labels and outputs, or a name."
 
 
 @pytest.mark.parametrize(("batch", "loss", "said"), [(IDS, "mse", PAIR), ((IDS, GOALS), None, LOSS)])
@@ -106,11 +106,11 @@ def test_what_cannot_be_plotted_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     table = tensorsleuth.activations(little_transformer(tf.keras), IDS)
     with pytest.raises(SleuthError) as raised:
         table.plot("name")
-    assert str(raised.value).startswith("plot('name'): there is no such column of numbers; take mean, ")
+    assert str(raised.value).startswith("plot('name'): no such column of numbers; use one of mean, ")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SleuthError) as raised:
         table.plot()
-    assert str(raised.value) == "plot needs matplotlib: pip install matplotlib. Or take to_dict()."
+    assert str(raised.value) == "plot needs matplotlib: pip install matplotlib. Or use to_dict()."
 
 
 def test_gradients_of_a_name_are_those_of_break_points() -> None:

@@ -122,7 +122,7 @@ def test_every_leaf_of_a_structure_is_judged() -> None:
         ({"between": 3}, r"between=3\): two numbers, \(low, high\)"),
         ({"between": (1, 0)}, r"did you mean \(0, 1\)\?$"),
         ({"between": (0, float("nan"))}, "two numbers"),
-        ({"one_of": "ab"}, "a collection of numbers or texts"),
+        ({"one_of": "ab"}, "a collection of numbers or strings"),
         ({"one_of": ()}, "at least one number"),
         ({"one_of": (1, "a")}, "not both kinds"),
         ({"sums_to": "1"}, r"sums_to='1'\): a number"),
@@ -147,7 +147,9 @@ def test_what_cannot_be_judged_is_told() -> None:
         expect(np.array(["a"]), finite=True)
     with pytest.raises(SleuthError, match="values of dtype float64 cannot be checked"):
         expect(np.zeros(2), one_of=("a", "b"))
-    with pytest.raises(SleuthError, match=r"the function returned float64 of shape \[3\]. It must return True or False"):
+    with pytest.raises(
+        SleuthError, match=r"the function returned float64 of shape \[3\]. It must return True or False"
+    ):
         expect(np.zeros(3), that=lambda x: x + 1)
 
 

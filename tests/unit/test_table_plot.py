@@ -61,5 +61,5 @@ def test_what_is_not_finite_has_no_bar(axes: Any) -> None:
 
 
 def test_a_column_without_numbers() -> None:
-    with pytest.raises(SleuthError, match=r"plot\('shape'\): there is no such column of numbers; take mean"):
+    with pytest.raises(SleuthError, match=r"plot\('shape'\): no such column of numbers; use one of mean"):
         table().plot("shape")

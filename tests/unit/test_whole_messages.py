@@ -138,7 +138,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         lambda: SequenceSource(NoBatches()),
         "NoBatches has no batches: its len() is 0.",
     ),
-    (lambda: watch(X, name=5), "watch(name=5): a name is a text, such as name='logits'."),
+    (lambda: watch(X, name=5), "watch(name=5): a name is a string, such as name='logits'."),
     (lambda: watch("a", every=0), "every is 0; it must be a number of steps, from 1 on."),
     (
         lambda: watch("a", what=5),
@@ -148,10 +148,10 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         lambda: watch("a", what="norms"),
         "what has no 'norms'. Did you mean 'norm'? It must be one or more of scalar, norm, histogram, quantiles, image, text, value.",
     ),
-    (lambda: log(5), "log(5): the message must be a text; write log('{x}', x=x) for a tensor."),
+    (lambda: log(5), "log(5): the message must be a string; write log('{x}', x=x) for a tensor."),
     (
         lambda: log("{x"),
-        "log('{x') is not a text for format(): expected '}' before end of string. Write {{ for a brace.",
+        "log('{x') is not a format string: expected '}' before end of string. Write {{ for a brace.",
     ),
     (lambda: log("{x} {y}", x=1), "log('{x} {y}') has the field 'y', but the values given are: x."),
     (

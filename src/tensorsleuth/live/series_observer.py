@@ -1,4 +1,4 @@
-"""The part that `watch` and the layer statistics share: both summarize variables and gradients step by step."""
+"""The common part of `watch` and layer statistics: both summarize variables and gradients in each step."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tensorsleuth.recording.tensorflow.graph_points import LETTERBOX_NAME
 
 
 class SeriesObserver(Observer):
-    """Watches along with a recording on disk that has the native library; subclasses say what becomes a series."""
+    """Observes a recording on disk that uses the native library. Subclasses choose what becomes a series."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._traced = TracedGradients()
-        self._met: set[str] = set()  # functions whose variables are known
+        self._met: set[str] = set()  # functions whose variables were added
         self._native: loader.Native | None = None
         self._variables: WatchedVariables | None = None
         self.recorder: Recorder | None = None
         self.subjects = TensorRoles(self._traced, lambda uid: None)
 
-    # ---- where it watches
+    # ---- recordings
 
     def attach(self, recorder: Recorder) -> None:
         with self._lock:
@@ -74,7 +74,7 @@ class SeriesObserver(Observer):
         self._begin_step(following)
 
     def on_call_end(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
-        """A function that trains has come back: nearly always this is how the step ends."""
+        """Read the variables after a function that trains, because it usually ends the step."""
         if call.trains:
             step = self._trained_step()
             if step >= 0:
@@ -92,7 +92,7 @@ class SeriesObserver(Observer):
         raise NotImplementedError
 
     def _trained_step(self) -> int:
-        """The step that is under way, where it has trained; else -1."""
+        """Return the current step if it has trained, else -1."""
         steps = self.recorder.steps if self.recorder is not None else None
         return steps.number if steps is not None and steps.count > steps.number else -1
 
@@ -103,7 +103,7 @@ class SeriesObserver(Observer):
             self._meet(name, find, inputs)
 
     def _meet(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function may have variables that nobody has met."""
+        """Add the variables of a function that is new."""
         if self.recorder is None:
             return
         self._met.add(name)
@@ -114,7 +114,7 @@ class SeriesObserver(Observer):
                 self._add_variable(self._name_of(variable.removesuffix(":0"), handle), handle, trainable)
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
-        """A tape has given gradients: named where a function is traced, looked at where code is eager."""
+        """Name gradients while a function is traced; measure them in eager code."""
         for source, gradient in tape_gradients.gradient_pairs(sources, gradients):
             if self.recorder is None or not self._follows(source):
                 continue
@@ -130,7 +130,7 @@ class SeriesObserver(Observer):
         return None
 
     def _follows(self, source: Any) -> bool:
-        """Are the gradients of this looked at."""
+        """Return whether the gradients of this source are measured."""
         return True
 
     def _name_of(self, name: str, handle: Any) -> str:
@@ -147,7 +147,7 @@ class SeriesObserver(Observer):
 
 
 def measure_eager(native: loader.Native, saw: Callable[..., Any], series: int, tensor: Any) -> None:
-    """Look at an eager tensor, which belongs to the call that was noted last."""
+    """Measure an eager tensor of the latest recorded call."""
     view, array = tensor_view(tensor)
     saw(series, view, loader.RowPlace(native.latest_call(), 0, 0, 0, EventKind.EAGER))
-    del array  # held its memory until here
+    del array  # it kept the tensor's memory alive until here

@@ -1,4 +1,4 @@
-"""The functions that users call to stop a program where a bad value begins to matter."""
+"""The functions that users call to stop a program when a bad value begins to matter."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _active: Guard | None = None
 
 
 class Guard(Handle):
-    """A guard on duty. Ends with `close()`, with its `with` block, or with the program."""
+    """An active guard. It ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(self, strict: bool, guardian: Any) -> None:
         self.strict = strict
         self._guardian = guardian
 
     def close(self) -> None:
-        """Stop watching. Closing twice does nothing."""
+        """Stop the guard. Closing twice does nothing."""
         global _active
         with recording.changing():
             guardian, self._guardian = self._guardian, None
@@ -40,20 +40,20 @@ class Guard(Handle):
 
 
 def guard(strict: bool = False) -> Guard:
-    """Raise `NumericsError`, with an explanation, as soon as a NaN or an infinity matters; writes no files.
+    """Raise `NumericsError`, with an explanation, as soon as a NaN or infinity matters. It writes no files.
 
-    It matters when it gets into a variable, a loss whose gradient is taken, an output of a function, or a number of
-    Python. What is masked on the way does not raise, nor do infinities that the program wrote down itself.
+    A bad value matters if it reaches a variable, a loss whose gradient is computed, an output of a function, or a
+    Python number. Masked values never raise, nor do infinities that the program itself wrote.
 
     Args:
-        strict: raise where a bad value is born, whatever becomes of it.
+        strict: raise as soon as an op produces a bad value, even if a later op would mask it.
     """
     with recording.changing():
         return _same(strict) or _start(strict)
 
 
 def _same(strict: bool) -> Guard | None:
-    """The guard on duty; an error where it was asked for with other settings."""
+    """Return the active guard, if any. Raise SleuthError if its settings differ."""
     if _active is not None and _active.strict != strict:
         raise SettingsError(
             f"A guard is active with other settings: strict is {_active.strict}, not {strict}. "
@@ -85,13 +85,13 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     """`tf.debugging.enable_check_numerics`, with our explanation: `guard(strict=True)`.
 
     Args:
-        stack_height_limit: taken for compatibility; the explanation shows the one line that is the user's.
-        path_length_limit: taken for compatibility; paths are shown as seen from the current directory.
+        stack_height_limit: accepted for compatibility. The explanation shows one line, the user's.
+        path_length_limit: accepted for compatibility. Paths are relative to the current directory.
     """
     guard(strict=True)
 
 
 def disable_check_numerics() -> None:
-    """Take the guard off; does nothing where there is none."""
+    """Stop the active guard, if any."""
     if _active is not None:
         _active.close()

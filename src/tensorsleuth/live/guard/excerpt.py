@@ -1,4 +1,4 @@
-"""The part of a trace that has to do with one alarm: small enough to be asked at once, while the program waits."""
+"""The part of a trace that concerns one alarm. It is small, so the analysis is quick while the program waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Described = tuple[Catalogue, list[str]]
 
 
 class GrowingCatalogue:
-    """Reads the catalogue of a trace that is being written, again when it has grown."""
+    """Reads the catalogue of a growing trace, and reads it again after it has grown."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -33,9 +33,10 @@ class GrowingCatalogue:
 
 
 class TraceExcerpt(ProcessTrace):
-    """The rows of some calls and of those that made what went into them.
+    """The rows of some calls, and of the ops that computed their inputs.
 
-    `since` is a time from which on also what ran for no call is wanted: datasets, and a call that was cut short.
+    If `since` is set, the excerpt also holds bad rows after this time that belong to no call: those of datasets, and of
+    a call that was cut short.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class TraceExcerpt(ProcessTrace):
         self._since = since
 
     def with_datasets(self, since: int) -> TraceExcerpt:
-        """Return the excerpt with what datasets have computed since then."""
+        """Return the excerpt with the bad rows of datasets since then."""
         return TraceExcerpt(self.folder, self._catalogues, self._call_numbers, set(self._uids.tolist()), since)
 
     def _read_catalogue(self) -> Described:
@@ -74,7 +75,7 @@ class TraceExcerpt(ProcessTrace):
         return events[given | inside | (eager & np.isin(events["step"], wanted))], kept_calls
 
     def _taken(self, calls: Array) -> Array:
-        """The uids of all that went into the calls, as recorded: also of variables, which ops read by themselves."""
+        """Return the uids of all inputs of the calls, including the variables that ops read on their own."""
         rows = calls[np.isin(calls["call"], np.array(sorted(self._call_numbers), np.uint64))]
         used = np.arange(rows["inputs"].shape[1]) < rows["inputs_count"][:, None]
         taken: Array = np.unique(rows["inputs"][used])
@@ -91,7 +92,7 @@ class TraceExcerpt(ProcessTrace):
 
 
 def _stray_steps(events: Array, joined: Array, since: int | None) -> Array:
-    """Step ids under which something bad was computed for no call."""
+    """Return the step ids of bad tensors that belong to no call."""
     if since is None:
         return np.empty(0, np.uint64)
     bad = (events["flags"] & EventFlag.BAD != 0) & (events["kind"] == EventKind.GRAPH) & (events["time"] >= since)

@@ -1,4 +1,4 @@
-"""The text of the guard's exception: the explanation that `sleuth why` would give."""
+"""The text of the guard's exception: the same explanation as from `sleuth why`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _Raised = as_tensorflow_error(NumericsError)
 
 
 def make_numerics_error(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
-    """The error to raise when a bad value has reached something.
+    """Return the error to raise when a bad value has reached `reached`.
 
-    `process` holds what led to it, and nothing else; `born` names the tensors in which it began, where that is known.
+    `process` holds the rows that led to it and no others. `born` names the tensors of origin, if they are known.
     """
     findings = tuple(_findings(process, born))
     return _Raised(_text(findings, reached), findings)
 
 
 def _findings(process: ProcessTrace, born: Collection[str]) -> list[Finding]:
-    """Return the related findings, likeliest first. Harm is certain by now, so none counts as masked."""
+    """Return the related findings, likeliest first. The harm is certain by now, so no finding counts as masked."""
     found = sorted(findings_of(process), key=lambda finding: _rank(finding, born))
     best = _rank(found[0], born)[0] if found else False
     return [replace(finding, severity="error") for finding in found if _rank(finding, born)[0] == best]

@@ -1,4 +1,4 @@
-"""Inside a function that was called: did something bad get into a variable, and where did it come from."""
+"""Finds whether a call of a function wrote bad values to variables, and where these values came from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNCONDITIONAL = -1
 
 
 class VariableWrites:
-    """The tensors that a function writes to variables, with all that it calls: known once it has been traced."""
+    """The tensors that a function and its callees write to variables, found in the traced graph."""
 
     def __init__(self, process: ProcessTrace, root: int) -> None:
         self._process = process
@@ -30,7 +30,7 @@ class VariableWrites:
         self.written = self._written()
 
     def _family(self, root: int) -> Iterator[int]:
-        """The instances that belong to a call of the root."""
+        """Yield the instances that belong to a call of the root, the root included."""
         children: dict[int, list[int]] = defaultdict(list)
         for instance in self._catalogue.instances.values():
             children[instance.parent].append(instance.id)
@@ -41,7 +41,7 @@ class VariableWrites:
             todo += children[one]
 
     def _written(self) -> dict[int, set[int]]:
-        """Id of a tensor -> the branches in which it is written, UNCONDITIONAL where in none."""
+        """Map each written tensor to the branches that write it, UNCONDITIONAL for a write outside branches."""
         written: dict[int, set[int]] = defaultdict(set)
         for number in self.family:
             instance = self._catalogue.instances[number]
@@ -54,7 +54,7 @@ class VariableWrites:
         return written
 
     def _branch(self, instance: Instance) -> int:
-        """The branch of a conditional that an instance runs in."""
+        """Return the branch of a conditional that contains an instance, or UNCONDITIONAL."""
         for _ in range(MAX_DEPTH):
             if instance.parent < 0:
                 break
@@ -65,7 +65,7 @@ class VariableWrites:
         return UNCONDITIONAL
 
     def _sources(self, slots: list[list[ValueSource]], depth: int = 0) -> Iterator[int]:
-        """The tensors that decide whether these are bad: what only moves values about has no rows of its own."""
+        """Yield these tensors and their sources through ops that only move values, since such ops have no rows."""
         for source in (source for slot in slots for source in slot):
             yield source.tensor
             tensor = self._process.tensor(source.tensor)
@@ -78,7 +78,7 @@ class VariableWrites:
                 )
 
     def written_among(self, bad: Iterable[int], rows: Any) -> list[int]:
-        """Return the bad tensors that were written. A branch was taken if anything in it was computed."""
+        """Return the bad tensors that were written. A branch counts as taken if any of its ops has run."""
         return [
             tensor
             for tensor in bad
@@ -95,14 +95,14 @@ class VariableWrites:
 
 
 class OriginWalk:
-    """Walks back from bad tensors of a call to where they were born."""
+    """Walks from the bad tensors of a call back to their origins."""
 
     def __init__(self, call_graph: CallGraph, suspects: Suspects) -> None:
         self._moment = call_graph
         self._suspects = suspects
 
     def origins(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[ObservedTensor]:
-        """Return the origins of these outputs and of these written tensors."""
+        """Return the origins of these outputs and written tensors."""
         wanted = set(written)
         start = [
             one for one in self._moment.bad_tensors.values() if one.row is not None and int(one.row["tensor"]) in wanted
@@ -112,7 +112,7 @@ class OriginWalk:
         return list(self._origins(start))
 
     def origins_of_writes(self, written: Iterable[int]) -> list[ObservedTensor]:
-        """Return the origins of all that the call writes, even if the optimizer fused the written tensor away."""
+        """Return the origins of all writes of the call, even if the optimizer fused the written tensor away."""
         start = self._moment.resolve_sources(None, [ValueSource(tensor) for tensor in written])
         return list(self._origins(one for one in start if one.op != "ReadVariableOp"))
 
@@ -138,7 +138,7 @@ class OriginWalk:
         if born.row is None or born.row["nan"]:
             return SuspectReason.BORN
         if born.op == "ReadVariableOp":
-            return SuspectReason.LITERAL  # had it been computed, writing it would have raised
+            return SuspectReason.LITERAL  # a computed infinity would have raised when it was written
         default = SuspectReason.DATA if born.op in EXTERNAL_SOURCES else SuspectReason.BORN
         return self._suspects.reason([uid_of(born.row)], default) if _is_eager(born) else default
 

@@ -1,4 +1,4 @@
-"""Has the judge watch through the recording that is under way, or through one of the guard's own, in memory."""
+"""Attaches the guard's judge to the active recording, or to the guard's own recording in memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tensorsleuth.trace.storage.size_plan import memory_plan
 
 
 class GuardRecorder:
-    """The recorder that the guard uses, which changes when recordings begin and end."""
+    """The recorder that the guard uses. It changes when recordings begin and end."""
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
         self._lock = threading.RLock()
-        self._folder: MemoryFolder | PrivateFolder | None = None  # of its own recording
+        self._folder: MemoryFolder | PrivateFolder | None = None  # of the guard's own recording
         self._settings = guard_settings(make_settings(".").probe)
         self._judge: GuardJudge | None = None
         self.recorder: Recorder | None = None
@@ -33,8 +33,8 @@ class GuardRecorder:
     def join(self, recorder: Recorder) -> None:
         if recorder.settings.mode < Mode.CURT_HEALTH and not isinstance(recorder.selection, GuardSelection):
             raise SleuthError(
-                f"The recording under way records no values (mode {recorder.settings.mode.name}): the guard "
-                "would see nothing. Start the guard before the recording, or record with CURT_HEALTH or more."
+                f"The active recording stores no values (mode {recorder.settings.mode.name}), so the guard would see "
+                "nothing. Start the guard before the recording, or record with CURT_HEALTH or more."
             )
         self._watch(recorder)
 
@@ -50,7 +50,7 @@ class GuardRecorder:
         self._judge.attach(recorder)
 
     def stand_back(self) -> None:
-        """Stop watching; what was its own is given up."""
+        """Stop watching, and delete the guard's own recording."""
         with self._lock:
             recorder, self.recorder = self.recorder, None
             folder, self._folder = self._folder, None
@@ -62,7 +62,7 @@ class GuardRecorder:
             self._judge = None
 
     def abandon(self) -> None:
-        """In a forked child: the memory is shared with the parent, and is not written to."""
+        """Drop the recording in a forked child without writing to its memory, which the parent shares."""
         if self.recorder is not None and self._folder is not None:
             self.recorder.abandon()
         self.recorder = self._folder = None

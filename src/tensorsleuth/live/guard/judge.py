@@ -1,4 +1,4 @@
-"""Decides whether a bad value matters: it has got into a variable, a loss, an output, or a number of Python."""
+"""Decides whether a bad value matters: whether it has reached a variable, a loss, an output or a Python number."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_CLEARED = 4096
-SMALL_TENSOR_ELEMENTS = 4096  # elements: a look in full costs no more than noting it
-ON, STRICT = 1, 2  # of the native guard
-_Tensor = tf.EagerTensor | SessionValue  # the second is what a session is fed, or gives back
+SMALL_TENSOR_ELEMENTS = 4096  # up to this size, a full summary costs no more than the row itself
+ON, STRICT = 1, 2  # the modes of the native guard
+_Tensor = tf.EagerTensor | SessionValue  # a SessionValue is a feed or fetch of a session
 _MOVES_VALUES = ops.KEEP_FINITE | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
-BadOutputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
+BadOutputs = list[tuple[int, bool]]  # index of a bad output, and whether it has a NaN
 
 
 class GuardJudge(Observer):
-    """Watches one recording, or one stretch of the guard's own. What it finds it returns, to be raised."""
+    """Watches one recording, or one period of the guard's own. It returns its alarms, and the recorder raises them."""
 
     sees_all = True
     order = 2
@@ -49,7 +49,7 @@ class GuardJudge(Observer):
         self._catalogues = GrowingCatalogue(recorder.folder)
         self._suspects = Suspects()
         self._writes: dict[int, VariableWrites] = {}
-        self._cleared: dict[Any, tuple[BadOutputs, SuspectReason]] = {}  # what has been seen to do no harm
+        self._cleared: dict[Any, tuple[BadOutputs, SuspectReason]] = {}  # bad tensors already found harmless
         self._last_alarm = 0
 
     def attach(self, recorder: Recorder) -> None:
@@ -76,7 +76,7 @@ class GuardJudge(Observer):
         return None
 
     def _note_external_inputs(self, given: Sequence[tuple[int, Any]]) -> None:
-        """Note external inputs that are bad: they are made by no op, and so the origin."""
+        """Note bad external inputs. No op has computed them, so they are origins."""
         for uid, tensor in given:
             bad, nan = _health(tensor) if self._suspects.get(uid) is None else (False, False)
             if bad:
@@ -104,7 +104,7 @@ class GuardJudge(Observer):
         return self._judge([tensor._id], SuspectReason.BORN, "a value that Python reads")
 
     def _judge(self, uids: Iterable[int], up_to: SuspectReason, reached: str) -> Alarm:
-        """An alarm where one of the tensors is bad for a reason that counts here."""
+        """Return an alarm if one of the tensors is bad for a reason that counts here."""
         found = [uid for uid in self._suspects.among(uids) if self._suspects.reason([uid]) <= up_to]
         return self._alarm(found, reached) if found else None
 
@@ -125,7 +125,7 @@ class GuardJudge(Observer):
             return None
         found = list(_bad_among(outputs[: _user_output_count(call.name)]))
         written, reason, born = self._look_inside(call, bad, found) if seen else ([], SuspectReason.BORN, [])
-        is_gradient = "__backward_" in call.name  # which matters once it is applied
+        is_gradient = "__backward_" in call.name  # a bad gradient matters only once it is applied
         reached = self._reached(call.name, [] if is_gradient else found, written, reason)
         if reached:
             return self._raised(self._excerpt_of_call(call), reached, born)
@@ -136,7 +136,7 @@ class GuardJudge(Observer):
     def _look_inside(
         self, call: FunctionCall, bad: frozenset[tuple[int, bool]], found: BadOutputs
     ) -> tuple[BadOutputs, SuspectReason, list[str]]:
-        """Return the bad writes to variables, why they and the outputs are bad, and the tensors where that began."""
+        """Return the bad writes to variables, the reason why writes and outputs are bad, and the tensors of origin."""
         assert call.watched is not None
         excerpt = self._excerpt_of_call(call)
         writes = self._writes.get(call.watched.instance)
@@ -151,7 +151,7 @@ class GuardJudge(Observer):
         instance = excerpt.catalogue.instances[call.watched.instance]
         origin_walk = OriginWalk(moment, self._suspects)
         births = origin_walk.origins([number for number, _ in found], reached, instance)
-        if all(one.op == "ReadVariableOp" for one in births):  # the call itself may have spoiled it just before
+        if all(one.op == "ReadVariableOp" for one in births):  # the call itself may have written the bad value earlier
             births = origin_walk.origins_of_writes(writes.written) or births
         has_nan = any(nan for _, nan in [*written, *found])
         return (
@@ -190,7 +190,7 @@ class GuardJudge(Observer):
         return self._raised(self._excerpt_of_call(call, max(call.began, self._last_alarm)), reached)
 
     def on_op_failed(self, op: str, error: BaseException) -> Alarm:
-        if GUARD_STOP_MESSAGE not in str(error):  # by a probe in a function that the op runs
+        if GUARD_STOP_MESSAGE not in str(error):  # a probe of ours raises it, in a function that the op runs
             return None
         return self._raised(self._excerpt(set(), set(), self._last_alarm), f"the output of an op under {op} (strict)")
 
@@ -209,9 +209,9 @@ class GuardJudge(Observer):
 
     def _raised(self, trace_excerpt: TraceExcerpt, reached: str, born: Sequence[str] = ()) -> Alarm:
         error = make_numerics_error(trace_excerpt, reached, born)
-        if error.findings and error.findings[0].op in DATASET_OUTPUTS:  # what did the dataset compute it from?
+        if error.findings and error.findings[0].op in DATASET_OUTPUTS:  # include the ops of the dataset
             error = make_numerics_error(trace_excerpt.with_datasets(self._last_alarm), reached)
-        if not self._last_alarm and _is_weak(error):  # what came long before may tell: growth, a dataset, a checkpoint
+        if not self._last_alarm and _is_weak(error):  # older rows may explain it: growth, a dataset, a checkpoint
             error = _better(error, make_numerics_error(ProcessTrace(self._folder), reached))
         self._last_alarm = time.monotonic_ns()
         return error
@@ -221,12 +221,12 @@ _WEAK_CAUSES = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "na
 
 
 def _is_weak(error: NumericsError) -> bool:
-    """Does it tell what happened, but hardly why."""
+    """Return whether the error says what happened, but hardly why."""
     return not error.findings or error.findings[0].file is None or error.findings[0].cause in _WEAK_CAUSES
 
 
 def _better(error: NumericsError, other: NumericsError) -> NumericsError:
-    """The other, where it names a line and is not less sure."""
+    """Return the other error if it names a line and has at least the same confidence."""
     if not other.findings or other.findings[0].file is None:
         return error
     mine = error.findings[0].confidence if error.findings and error.findings[0].file is not None else 0.0
@@ -234,13 +234,13 @@ def _better(error: NumericsError, other: NumericsError) -> NumericsError:
 
 
 def _called(name: str) -> str:
-    """A function's name as the user wrote it."""
+    """Return a function's name as the user wrote it."""
     return program_name(name)
 
 
 def _reason_of(op: str, inputs: Sequence[Any]) -> SuspectReason:
-    """Return why an op's output is infinite where none of the tensors that went in is."""
-    if op in ops.LITERALS or op == "ReadVariableOp":  # had that been computed, writing it would have raised
+    """Return why an op's output is infinite although all its input tensors are finite."""
+    if op in ops.LITERALS or op == "ReadVariableOp":  # a computed infinity would have raised when it was written
         return SuspectReason.LITERAL
     if any(_is_infinite(thing) for thing in inputs):
         return SuspectReason.LITERAL
@@ -248,21 +248,21 @@ def _reason_of(op: str, inputs: Sequence[Any]) -> SuspectReason:
 
 
 def _is_infinite(thing: Any) -> bool:
-    """A number of Python, or a variable, that an op took as it is."""
+    """Return whether an op's argument is an infinite Python number, or a variable with such a value."""
     if isinstance(thing, float):
         return math.isinf(thing)
     if not isinstance(thing, tf.Variable):
         return False
-    return _health(tf_variables.read_variable(thing))[0]  # what it has got was let through
+    return _health(tf_variables.read_variable(thing))[0]  # the guard allowed that write
 
 
 def is_mask(array: Any) -> bool:
-    """Nothing but infinities and zeros: it was written down, not measured."""
+    """Return whether an array holds only infinities and zeros. The program wrote such an array as a mask."""
     return bool((np.isinf(array) | (array == 0)).all())
 
 
 def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-    """The eager tensors among an op's arguments, by themselves or in a list."""
+    """Yield the eager tensors among an op's arguments, also those in lists."""
     for thing in inputs:
         if isinstance(thing, _Tensor):
             yield thing._id, thing
@@ -282,12 +282,12 @@ def _bad_among(outputs: Sequence[Any]) -> Iterator[tuple[int, bool]]:
 
 
 def _user_output_count(name: str) -> int | None:
-    """Return the number of outputs of the called function that the user gets."""
+    """Return the number of outputs that the user gets from the called function."""
     return tf.user_outputs(sys._getframe(2)) if "__forward_" in name else None
 
 
 def _health(tensor: Any) -> tuple[bool, bool]:
-    """Is anything in it not finite, and is anything NaN."""
+    """Return whether any value is not finite, and whether any is NaN."""
     if not isinstance(tensor, _Tensor):
         return False, False
     dtype = DTYPES.get(tensor._datatype_enum())

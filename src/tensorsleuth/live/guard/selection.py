@@ -1,4 +1,4 @@
-"""The selection of the guard: whether anything is bad, and in full what may turn out to be the reason."""
+"""The tensors that the guard needs: whether any value is bad, and full summaries if they may explain the origin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.recording.settings import Settings
 
 @dataclass(frozen=True)
 class GuardSelection(Selection):
-    """The guard's own looks, and those of a recording that is under way with it: the closer of both."""
+    """The guard's selection together with that of an active recording: the more detailed mode of both."""
 
     recording: Selection | None = None
     strict: bool = False
@@ -30,7 +30,7 @@ class GuardSelection(Selection):
         return _closer(own, self.recording.mode_for(op, dtype) if self.recording else None)
 
     def for_function(self, definition: Definition) -> GraphModes:
-        """Select ops that cannot make a bad value only if they may hide one, or feed a variable."""
+        """Select an op that never produces a bad value only if it may hide one, or if its output goes to a variable."""
         asked_about, written = _inputs_of_fragile_ops(definition), _written(definition)
         recorded = self.recording.for_function(definition) if self.recording else None
 
@@ -47,23 +47,23 @@ class GuardSelection(Selection):
         if not is_float(dtype) or op in _NEVER_SELECTED:
             return None
         if self.strict and (op in _CANNOT_BE_ORIGIN or (op in ops.BATCH_NORMS and ":y:" not in name)):
-            return None  # a probe would stop the program
+            return None  # the op cannot be the origin, and its probe would stop the program
         return Mode.FULL_HEALTH if closely else Mode.CURT_HEALTH
 
 
 _VIEWS = ops.VIEWS - {"IdentityN"}
 _NEVER_SELECTED = ops.STATIC_VALUES | ops.CONTROL_FLOW | ops.VIEWS
-_HALF_DTYPES = (14, 19)  # bfloat16, float16: what a value may be too large for
-_CANNOT_BE_ORIGIN = ops.KEEP_FINITE | ops.LITERALS  # what is bad in their outputs was so before
+_HALF_DTYPES = (14, 19)  # bfloat16 and float16: casts to them may overflow
+_CANNOT_BE_ORIGIN = ops.KEEP_FINITE | ops.LITERALS  # a bad output of these ops has a bad source
 
 
 def guard_settings(probe: str) -> Settings:
-    """Return the settings of the guard's own recording, into memory."""
+    """Return the settings of the guard's own recording in memory."""
     return Settings("", Mode.CURT_HEALTH, None, None, None, probe)
 
 
 def _inputs_of_fragile_ops(definition: Definition) -> set[str]:
-    """Names of the tensors that go into ops which can fail, seen through views."""
+    """Return the names of the inputs of ops that can produce a bad value, with views resolved."""
     return {
         definition.resolve(name, _VIEWS)
         for node in definition.proto.node_def
@@ -74,7 +74,7 @@ def _inputs_of_fragile_ops(definition: Definition) -> set[str]:
 
 
 def _written(definition: Definition) -> set[str]:
-    """Names of the tensors that are written to variables, seen through views."""
+    """Return the names of the tensors that are written to variables, with views resolved."""
     writers = (node for node in definition.proto.node_def if ops.writes_variables(node.op))
     return {definition.resolve(name, _VIEWS) for node in writers for name in node.input if not name.startswith("^")}
 

@@ -1,4 +1,4 @@
-"""The eager tensors that are known to be bad, and what each came of: a bounded memory, by the tensors' uids."""
+"""The eager tensors known to be bad, by uid, with the reason for each. Their number is bounded."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ MAX_SUSPECTS = 65_536
 
 
 class SuspectReason(IntEnum):
-    """Why a tensor is bad; of several, the lowest counts."""
+    """The reason why a tensor is bad. If there are several, the lowest counts."""
 
-    BORN = 0  # computed from values that were finite; or it holds a NaN
-    DATA = 1  # infinite when it came into TensorFlow
-    LITERAL = 2  # the program wrote an infinity down: a mask, a first value for a minimum
+    BORN = 0  # an op computed it from finite values, or it holds a NaN
+    DATA = 1  # it was infinite when it entered TensorFlow
+    LITERAL = 2  # the program wrote an infinity: a mask, or the initial value of a minimum
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """A bad tensor."""
 
-    call: int  # that computed it
+    call: int  # the call that computed it
     nan: bool
     reason: SuspectReason
-    inputs: tuple[int, ...]  # uids of what it was computed from, bad or not
+    inputs: tuple[int, ...]  # the uids of all inputs, bad or not
 
 
 class Suspects:
-    """The tensors that are known to be bad. Any thread may call."""
+    """The tensors known to be bad. Any thread may call these methods."""
 
     def __init__(self) -> None:
         self._known: dict[int, Suspect] = {}
@@ -51,11 +51,11 @@ class Suspects:
         self._known.clear()
 
     def reason(self, uids: Iterable[int], born: SuspectReason = SuspectReason.BORN) -> SuspectReason:
-        """Return why a tensor is bad that was computed from these; `born` where none of them is."""
+        """Return why a tensor with these inputs is bad. Return `born` if none of the inputs is bad."""
         return min((self._known[uid].reason for uid in self.among(uids)), default=born)
 
     def history(self, uids: Iterable[int]) -> tuple[set[int], set[int]]:
-        """The calls that badness went through on its way to these tensors, and the uids of all that went into them."""
+        """Return the calls that the bad values went through, and the uids of all inputs of these calls."""
         calls: set[int] = set()
         seen: set[int] = set()
         todo = list(uids)

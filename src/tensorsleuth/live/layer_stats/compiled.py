@@ -1,4 +1,4 @@
-"""Layer statistics of compiled functions, from replaying a sampled call without XLA."""
+"""Layer statistics of compiled functions: reruns a sampled call without XLA."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ NOT_COVERED = "attention, layers and gradients of functions that XLA compiles"
 
 
 class CompiledLayerStats:
-    """Chooses which calls are run again, and what is looked at in them."""
+    """Chooses the calls to rerun, and the tensors to measure in them."""
 
     def __init__(
         self, recorder: Recorder, native: loader.Native, book: LayerSeriesRegistry, tensor_roles: TensorRoles
     ) -> None:
         self._recorder = recorder
         self._functions = FunctionLayerStats(recorder, native, book, tensor_roles, REPLAY)
-        self._looked: dict[str, int] = {}  # the last step in which a call of a function was run again
-        self._said = False  # that there is no room for it
+        self._looked: dict[str, int] = {}  # function -> the step of its latest rerun
+        self._said = False  # the lack of memory was reported
         settings = replace(recorder.settings, mode=Mode.NO_TENSOR)
         self.selection = LayerStatsSelection(settings, EmptySelection(settings), self)
 
@@ -37,7 +37,7 @@ class CompiledLayerStats:
         return self._functions.placed(function_instance)
 
     def wants(self, call: FunctionCall) -> bool:
-        """Is a call looked into that has come back, in a step that is due: the first of its function."""
+        """Return whether to rerun a call that has returned: the first call of its function in a sampled step."""
         step = self._recorder.steps.number
         if self._looked.get(call.name) == step:
             return False

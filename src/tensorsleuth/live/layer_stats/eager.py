@@ -1,4 +1,4 @@
-"""Layer statistics of eager code, in sampled steps. The eager hook reports each op, and nothing else."""
+"""Layer statistics of eager code, in sampled steps. Their only source is the eager hook, which reports each op."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from tensorsleuth.recording.structure.eager_graph import (
 from tensorsleuth.recording.structure.layer_outputs import layer_at
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MAX_WAITING_SOFTMAXES = 64  # softmaxes whose weights nothing has taken yet
-MAX_LAYER_NAMES = 4096  # names that are remembered
+MAX_WAITING_SOFTMAXES = 64  # softmax outputs that no op has used yet
+MAX_LAYER_NAMES = 4096  # the size of the cache of layer names
 _ARRIVAL_OPS = ops.EXTERNAL_SOURCES | {"OptionalGetValue"}
 
 
 class EagerLayerStats:
-    """Follows the ops of a step, and looks at some of what they take and make."""
+    """Follows the ops of a step, and measures some of their inputs and outputs."""
 
     def __init__(self, recorder: Recorder, native: loader.Native, book: LayerSeriesRegistry) -> None:
         self._recorder = recorder
         self._native = native
         self._book = book
         self._pass: EagerPass | None = None
-        self._backward: set[int] = set()  # gradients that tapes gave in this step
-        self._waiting: dict[int, Any] = {}  # weights that may be those of an attention, by their nodes
-        self._seen: Counter[str] = Counter()  # attention, by name
+        self._backward: set[int] = set()  # the uids of gradients that tapes returned in this step
+        self._waiting: dict[int, Any] = {}  # node -> softmax output that may be attention weights
+        self._seen: Counter[str] = Counter()  # how often each attention name occurred
         self._layers: dict[str, str | None] = {}
-        self._inputs: dict[tuple[int, int], LayerSeries | None] = {}  # by the place and number of what takes it
+        self._inputs: dict[tuple[int, int], LayerSeries | None] = {}  # by the op's place and the input's index
 
     def ended(self) -> None:
-        """The step is over, or the recording is."""
+        """Finish the step at the end of the step or of the recording."""
         self._close()
         self._backward.clear()
 
     def differentiated(self, gradients: Any) -> None:
-        """A tape has given gradients: what comes now trains no more."""
+        """Note that a tape has returned gradients: the ops after it are no part of the training pass."""
         self._close()
         self._backward.update(one._id for one in tf.flat_tensors(gradients))
 
@@ -66,14 +66,14 @@ class EagerLayerStats:
         self._seen.clear()
 
     def saw(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
-        """An op has run."""
-        # Asked of every call: one place may be both, a product in the loss and one that differentiates it.
+        """Add an op that has just run."""
+        # Checked for each call: the same place may compute a product in the loss and differentiate it.
         loops, differentiates = tf.eager_surroundings(sys._getframe(1))
         if differentiates:
             return
         kind, asked, taken, attributes = read_call(entry, args)
         current = self._current()
-        made = tf.flat_tensors(result)  # of a ragged one, there are lists among them
+        made = tf.flat_tensors(result)  # the output of a ragged op contains lists
         name = _node_name(kind, asked)
         number = current.add(EagerNode(kind, name, attributes, self._layer(name)), taken, made, place, loops)
         self._look_at_inputs(current, taken, place)
@@ -106,7 +106,7 @@ class EagerLayerStats:
     # ---- attention
 
     def _await(self, current: EagerPass, number: int, made: list[Any]) -> None:
-        """Weights of keys are held until something takes them, or the pass is over."""
+        """Keep a softmax output that may be attention weights until another op uses it, or the pass ends."""
         start = softmax_of(current, number) if len(made) == 1 and is_float_tensor(made[0]) else None
         if start is not None and len(self._waiting) < MAX_WAITING_SOFTMAXES and scores_of(current, start) is not None:
             self._waiting[number] = made[0]
@@ -140,7 +140,7 @@ class EagerLayerStats:
                 self._look(self._inputs[place, at], tensor)
 
     def _input(self, current: EagerPass, tensor: Any) -> LayerSeries | None:
-        """Integers that the program feeds: named once, where they are first taken."""
+        """Return the series of an integer input. Its name comes from the first op that uses it."""
         name = input_name(sys._getframe(4), tensor) if current.trains else None
         return self._book.find("input", name, LayerMeasure.INPUT) if name is not None else None
 
@@ -149,11 +149,11 @@ class EagerLayerStats:
             view, array = tensor_view(tensor)
             row_place = loader.RowPlace(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
             self._native.inside_saw(entry.series.number, view, row_place)
-            del array  # held its memory until here
+            del array  # it kept the tensor's memory alive until here
 
 
 def _node_name(kind: str, asked: str | None) -> str:
-    """Return a graph's name of an op: a name that ends with a slash is used as it is."""
+    """Return a graph's name of an op. A requested name that ends with a slash is used unchanged."""
     if asked and asked.endswith("/"):
         return asked[:-1]
     return f"{tf.eager_scope()}{asked or kind}"

@@ -1,6 +1,6 @@
-"""The program's name of a tensor that it feeds to eager code: from the functions that are under way.
+"""The program's name for a tensor that it feeds to eager code, found in the functions on the stack.
 
-Names are those that a traced function would give: `train_step/labels`, `train_step/batch_token_ids`.
+The names are those of a traced function, such as `train_step/labels` or `train_step/batch_token_ids`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tensorsleuth.recording.call_sites import is_user_file
 from tensorsleuth.recording.keras import internals as keras
 
 _LAYER_METHODS = frozenset(["call", "__call__", "build"])
-_HELD_BY_FRAME = sys.version_info < (3, 13)  # what `f_locals` gives is kept by the frame, and so is all that is in it
+_HELD_BY_FRAME = sys.version_info < (3, 13)  # the frame keeps the dict `f_locals`, and so every value in it
 
 
 def input_name(frame: FrameType | None, tensor: Any) -> str | None:
-    """The name of a tensor that an op takes; None where no variable of the program's holds it."""
+    """Return the name of an op's input, or None if no variable of the program holds it."""
     fed = keras.feed_name(frame, lambda data: _path(data, tensor, "/"))
     if fed is not None:
         return fed
@@ -38,14 +38,14 @@ def _name_in_frame(frame: FrameType, tensor: Any, arguments: bool) -> str | None
     found = ((name, _path(held.get(name), tensor, "_")) for name in names)
     path = next(("_".join(filter(None, (name, within))) for name, within in found if within is not None), None)
     if _HELD_BY_FRAME and code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(held) == 3:
-        held.clear()  # only the frame and we have it: the program's tensors must not live on in it
+        held.clear()  # only the frame and we use it, and it must not keep the program's tensors alive
     if path is None:
         return None
     return path if code.co_name == "<module>" else f"{code.co_name}/{path}"
 
 
 def _path(value: Any, tensor: Any, between: str, depth: int = 0) -> str | None:
-    """Return a tensor's path in a value: empty if it is the value itself."""
+    """Return a tensor's path in a value; "" if it is the value itself, None if it is not there."""
     if value is tensor:
         return ""
     if isinstance(value, Mapping):

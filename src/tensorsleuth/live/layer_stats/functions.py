@@ -1,4 +1,4 @@
-"""Layer statistics of a function: selected when it is put in place."""
+"""Layer statistics of a function: selects the tensors when the recorder prepares the watched copy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tensorsleuth.recording.structure.attention import find_attention
 from tensorsleuth.recording.structure.layer_outputs import find_layer_outputs
 from tensorsleuth.recording.structure.tensor_roles import InstanceContext, TensorRoles
 
-FORWARD_PREFIX = "__forward_"  # how TensorFlow names a function that a tape outside differentiates
+FORWARD_PREFIX = "__forward_"  # TensorFlow's prefix for a function that an outer tape differentiates
 
 
 class FunctionLayerStats:
-    """Gives the tensors of functions to series."""
+    """Assigns the tensors of functions to series."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class FunctionLayerStats:
         self._compiled: dict[int, bool] = {}
 
     def placed(self, function_instance: FunctionInstance) -> frozenset[str]:
-        """The tensors of a function that are looked at, now that it has its numbers."""
+        """Select the measured tensors of a function, once its tensors have their ids."""
         family = self._subjects.context(function_instance)
         trains = self._trains[function_instance.instance] = self._does_train(function_instance)
         if function_instance.of_dataset or (self._by is not None and not self._is_compiled(function_instance)):
@@ -49,7 +49,7 @@ class FunctionLayerStats:
             if function_instance.graph is not None
             else {}
         )
-        found: dict[str, LayerSeries | None] = {}  # a tensor is one thing only: the first of these
+        found: dict[str, LayerSeries | None] = {}  # a tensor has one series only: the first kind wins
         kinds = self._attention, self._outputs, self._gradients
         for source, entry in (one for kind in kinds for one in kind(function_instance, family, made, trains)):
             found.setdefault(source, entry)
@@ -69,7 +69,7 @@ class FunctionLayerStats:
         )
 
     def _is_compiled(self, function_instance: FunctionInstance) -> bool:
-        """Does XLA compile a function, by itself or with one of its callers."""
+        """Return whether XLA compiles a function, alone or as part of a caller."""
         caller = self._subjects.calling_node(function_instance)
         inner = is_compiled(function_instance.definition.proto.attr) or (
             caller is not None and is_compiled(caller.attr)
@@ -123,14 +123,14 @@ class FunctionLayerStats:
 
 
 def user_line(recorder: Recorder, site: int) -> tuple[str | None, int | None]:
-    """The line of the program that made an op."""
+    """Return the program's file and line of an op."""
     frames = recorder.catalog.frames(site) if site else ()
     near = next((frame for frame in reversed(frames) if is_user_file(frame[0])), frames[-1] if frames else None)
     return (near[0], near[1]) if near is not None else (None, None)
 
 
 def _first(function_instance: FunctionInstance, node: int) -> str:
-    """Return the consumers' name of a node's first output."""
+    """Return the name under which consumers use a node's first output."""
     return next(function_instance.definition.output_names(node))[0]
 
 
@@ -139,7 +139,7 @@ def _is_scalar(op: Any) -> bool:
 
 
 def _numbers(function_instance: FunctionInstance) -> dict[str, int]:
-    """Each tensor's number in its function."""
+    """Map each tensor to its number in the function."""
     definition = function_instance.definition
     return {
         name: definition.first_outputs[number] + at

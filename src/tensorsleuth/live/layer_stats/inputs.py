@@ -17,20 +17,20 @@ from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.tensorflow import internals as tf
 
 RANK_OF_ROWS = 2  # the rank of a batch of rows of ids
-SelectedTensors = Iterator[tuple[str, LayerSeries | None]]  # a tensor of a function, and the series that it belongs to
+SelectedTensors = Iterator[tuple[str, LayerSeries | None]]  # a tensor of a function, and its series
 
 
 class FunctionInputStats:
-    """Looks at what Python passes to a function: in steps that are due; in all, at rows of ids."""
+    """Measures what Python passes to a function: rows of ids in every step, other inputs in sampled steps."""
 
     def __init__(self, recorder: Recorder, native: loader.Native, book: LayerSeriesRegistry) -> None:
         self._recorder = recorder
         self._native = native
         self._book = book
-        self._known: dict[str, dict[int, LayerSeries]] = {}  # function -> number of the argument -> series
+        self._known: dict[str, dict[int, LayerSeries]] = {}  # function -> index of the argument -> series
 
     def look(self, name: str, find: Callable[[], Any], inputs: Sequence[Any], is_due: bool) -> None:
-        """A function is about to be called."""
+        """Measure the inputs of a function that is about to run."""
         if name not in self._known:
             self._known[name] = self._arguments(name, find, inputs)
         if not self._known[name]:
@@ -42,7 +42,7 @@ class FunctionInputStats:
                 view, array = tensor_view(tensor)
                 self._native.inside_rows(entry.series.number, view, row_place)
                 self._native.inside_saw(entry.series.number, view, row_place)
-                del array  # held its memory until here
+                del array  # it kept the tensor's memory alive until here
 
     def _arguments(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> dict[int, LayerSeries]:
         graph = find()
@@ -58,7 +58,7 @@ class FunctionInputStats:
 
 
 def dataset_inputs(function_instance: FunctionInstance, book: LayerSeriesRegistry, trains: bool) -> SelectedTensors:
-    """Yield the elements that a function takes from a dataset by itself, as in Keras, validation included."""
+    """Yield the elements that a function itself takes from a dataset, as in Keras, validation included."""
     for number, node in enumerate(function_instance.definition.proto.node_def):
         outputs = list(function_instance.definition.output_names(number)) if node.op in INPUT_OPS else []
         names = _batch_names(function_instance.graph, len(outputs)) if outputs else []
@@ -70,7 +70,7 @@ def dataset_inputs(function_instance: FunctionInstance, book: LayerSeriesRegistr
 
 
 def is_integer_input(dtype: int) -> bool:
-    """Return whether it is a dtype of ids, masks and labels."""
+    """Return whether ids, masks or labels can have this dtype."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not DTypeKind.OTHER and not is_float(dtype)
 

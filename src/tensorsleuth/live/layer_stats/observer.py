@@ -1,8 +1,8 @@
-"""Looks into the model now and then, in every recording: attention, what leaves layers, gradients, updates, inputs.
+"""Samples the model in every recording: attention, layer outputs, gradients, updates and inputs.
 
-It observes the recorder as `watch` does, and writes rows like those of `watch` into files of its own. In steps in which
-nothing is due, a probe reads one flag, and Python does nothing but ask for it; only rows of ids that go into the model
-are hashed in every step (native/src/observers/input_rows.h).
+It observes the recorder as `watch` does, and writes similar rows into files of its own. In a step that is not sampled,
+a probe reads one flag, and Python only checks whether the step is sampled. Rows of ids are the exception: the library
+hashes them in every step (native/src/observers/input_rows.h).
 """
 
 from __future__ import annotations
@@ -32,27 +32,25 @@ from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-MAX_COMPARED_BYTES = (
-    256 << 20
-)  # variables of more than that, together, are not compared to what they were before a step
+MAX_COMPARED_BYTES = 256 << 20  # the most bytes of variables that a step compares with their earlier values
 
 
 @cache
 def layer_stats_observer() -> LayerStatsObserver:
-    """The one of this process."""
+    """Return the only instance in this process."""
     return LayerStatsObserver()
 
 
 class LayerStatsObserver(SeriesObserver):
-    """Watches along with the recording that there is, where that looks at values."""
+    """Observes the active recording if it records values."""
 
     def __init__(self) -> None:
         super().__init__()
         self._names = Lazy(UniqueVariableNames)
         self._is_due = False
-        self._room = 0  # bytes of variables that may still be compared
+        self._room = 0  # how many more bytes of variables it may compare
 
-    # ---- where it looks
+    # ---- recordings
 
     def _can_watch(self, recorder: Recorder) -> bool:
         looks = Mode.CURT_HEALTH <= recorder.settings.mode <= Mode.FULL_TENSOR
@@ -85,7 +83,7 @@ class LayerStatsObserver(SeriesObserver):
         return self._is_due and self._compiled().wants(call)
 
     def placed(self, function_instance: FunctionInstance) -> frozenset[str]:
-        """A function is put in place; the tensors of it that are looked at."""
+        """Return the measured tensors of a function for which the recorder has prepared a watched copy."""
         return harmless(self._functions().placed, function_instance) or frozenset()
 
     # ---- steps
@@ -142,7 +140,7 @@ class LayerStatsObserver(SeriesObserver):
             known.add(handle, dtype, of_value, of_update, self.recorder.steps.number)
 
     def _trace_gradient(self, name: str, gradient: Any) -> None:
-        self._book.find("gradient", name)  # in the order in which they are asked for
+        self._book.find("gradient", name)  # creates the series in the order in which the program requests gradients
         super()._trace_gradient(name, gradient)
 
     def _saw_gradient(self, name: str, gradient: Any) -> None:

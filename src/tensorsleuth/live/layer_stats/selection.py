@@ -1,4 +1,4 @@
-"""Has a probe stand behind what is looked at inside of the model, also where a recording does not look."""
+"""Adds probes for the tensors that layer statistics need, even if the recording does not need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers for what is seen inside of the model, and the steps in which that is looked at."""
+"""The series of layer statistics: their numbers, and the steps to sample."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class LayerMeasure(IntEnum):
     UNITS = 1
     ATTENTION = 2
     INPUT = 3
-    HELD_OUT = 4  # an input of what does not train
+    HELD_OUT = 4  # an input of a function that does not train
 
 
 @dataclass(frozen=True)
 class SampleSchedule:
-    """Every so many steps; in the first ones, of which the most is to be learnt, ever more seldom; and in the last.
+    """Samples every n-th step and the last one, and the earliest steps more densely.
 
-    `planned`: the last step of a fit, where that is known, and how many steps it takes. Programs call `fit` for a few
-    steps again and again: those are not looked at each time.
+    `planned` returns the last step of the running `fit` and its number of steps, if known. Programs may call `fit` many
+    times for a few steps each. The last step of such a short `fit` is not sampled.
     """
 
     every: int
@@ -57,7 +57,7 @@ class SampleSchedule:
 
 @dataclass(frozen=True)
 class LayerSeries:
-    """A series, and when it is looked at."""
+    """A series and its schedule."""
 
     series: Series
     schedule: SampleSchedule
@@ -67,7 +67,7 @@ class LayerSeries:
 
 
 class LayerSeriesRegistry:
-    """Finds, or makes, the series of a kind and a name. The files come with the first."""
+    """Finds or creates the series of a kind and a name. It creates the files with the first series."""
 
     def __init__(
         self, native: loader.Native, catalog: CatalogWriter, folder: Any, sample_schedule: SampleSchedule
@@ -92,7 +92,7 @@ class LayerSeriesRegistry:
         axis: int = 0,
         activation: str | None = None,
     ) -> LayerSeries | None:
-        """None where there are too many."""
+        """Return the series, or None if there are too many."""
         with self._lock:
             entry = self._known.get((kind, name, trains, by))
             if entry is None and len(self._known) < MAX_SERIES:
@@ -109,7 +109,7 @@ class LayerSeriesRegistry:
             return entry
 
     def output(self, layer: str, *, activation: str | None, **about: Any) -> LayerSeries | None:
-        """The series of what leaves a layer."""
+        """Return the series of a layer's output."""
         look = LayerMeasure.UNITS if activation in RELUS else LayerMeasure.NORM
         return self.find("output", layer, look, activation=activation, **about)
 
@@ -120,7 +120,7 @@ class LayerSeriesRegistry:
             raise OSError(error, "cannot create the files for layer statistics", str(self._folder))
 
     def _open_rows(self) -> None:
-        """Open the file of row hashes of the models' inputs, if these are integers."""
+        """Open the file for row hashes of integer inputs of models."""
         path = str(self._folder / ROW_HASHES_FILE).encode()
         error = self._native.inside_open_rows(path, INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS)
         if error:

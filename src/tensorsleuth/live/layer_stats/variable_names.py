@@ -1,4 +1,4 @@
-"""Names for variables that are theirs alone: many programs give none, and then all are called `CapturedVariable`."""
+"""Unique names for variables: in many programs variables have no names, and TensorFlow calls all `CapturedVariable`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import defaultdict
 from typing import Any
 from weakref import ref
 
-MAX_VARIABLES = 1 << 16  # a program may make variables without end
+MAX_VARIABLES = 1 << 16  # a bound, because a program may create variables without end
 
 
 class UniqueVariableNames:
-    """The first variable of a name has it as it is, the next is called `name:1`; who is gone makes room for another."""
+    """Keeps a name for its first variable and calls the next `name:1`. A deleted variable frees its name."""
 
     def __init__(self) -> None:
-        self._known: dict[int, str] = {}  # by the number of the handle
+        self._known: dict[int, str] = {}  # by the id of the handle
         self._holders: defaultdict[str, list[Any]] = defaultdict(list)  # weak references to the handles
 
     def of(self, name: str, handle: Any) -> str:

@@ -1,7 +1,7 @@
-"""Starts recording at the moment a program has imported TensorFlow; until then it costs nothing.
+"""Starts recording as soon as a program has imported TensorFlow. Until then it costs nothing.
 
-Loaded by its path at the start of every watched Python (inject/sitecustomize.py), before the program and
-maybe where this package is not installed: so it imports the standard library only, and as little as it can.
+inject/sitecustomize.py loads this file by its path at the start of every watched Python, before the program. The
+package may not be installed there, so this file imports only the standard library, and as little of it as possible.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-STACKS_SIGNAL = (
-    59  # SIGRTMAX - 5, which nobody uses: `sleuth run` sends it to a program in which nothing happens any more
-)
+STACKS_SIGNAL = 59  # SIGRTMAX - 5, an unused signal: `sleuth run` sends it to a program that seems to hang
 
-TYPE_CHECKING = False  # typing's own is not worth its import in every Python of a run
+TYPE_CHECKING = False  # a stand-in for typing's constant, since importing typing takes time in every Python of a run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TensorFlowHook:
-    """A finder on sys.meta_path that finds nothing itself, and tells when TensorFlow has been imported."""
+    """A finder on sys.meta_path that finds no modules itself, and calls back once TensorFlow has been imported."""
 
     def __init__(self, imported: Callable[[], None]) -> None:
         self._imported = imported
@@ -32,7 +30,7 @@ class TensorFlowHook:
     ) -> ModuleSpec | None:
         if name != "tensorflow" or self._looking:
             return None
-        self._looking = True  # another hook may ask the whole of sys.meta_path again, us included
+        self._looking = True  # another hook may search the whole of sys.meta_path again, and call us
         try:
             spec = self._ask_the_others(name, path, target)
         finally:
@@ -45,8 +43,8 @@ class TensorFlowHook:
     def _follow(self, spec: ModuleSpec) -> None:
         try:
             call_after(spec.loader, spec.name, self._done)
-        except Exception as error:  # a loader unlike Python's own
-            complain(f"not recording: cannot tell when TensorFlow is imported: {error!r}")
+        except Exception as error:  # a custom loader
+            complain(f"not recording: cannot detect TensorFlow's import: {error!r}")
 
     def _ask_the_others(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         others = (finder for finder in list(sys.meta_path) if finder is not self)
@@ -59,8 +57,8 @@ class TensorFlowHook:
 
 
 def call_after(loader: object, name: str, done: Callable[[], None]) -> None:
-    """Call `done` once this loader has executed the module `name`; the loader is as before by then."""
-    execute = getattr(loader, "exec_module")  # noqa: B009 (mypy: Loader does not promise it)
+    """Call `done` once this loader has executed the module `name`. The loader is restored by then."""
+    execute = getattr(loader, "exec_module")  # noqa: B009 (for mypy, a Loader has no such method)
 
     def exec_module(module: ModuleType) -> None:
         if module.__name__ == name:
@@ -69,19 +67,19 @@ def call_after(loader: object, name: str, done: Callable[[], None]) -> None:
         if module.__name__ == name:
             done()
 
-    # If TensorFlow's import fails, Python cuts importlib's frames out of the traceback, and so this one.
+    # If TensorFlow's import fails, Python removes importlib's frames from the traceback. By this name it removes ours.
     hidden = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     exec_module.__code__ = hidden
     setattr(loader, "exec_module", exec_module)  # noqa: B010
 
 
 def arm(package_home: str) -> None:
-    """Record from the moment TensorFlow is imported; `package_home` holds the folder tensorsleuth/."""
+    """Record from the moment when TensorFlow is imported; `package_home` holds the folder tensorsleuth/."""
     sys.meta_path.insert(0, TensorFlowHook(lambda: start(package_home)))
 
 
 def start(package_home: str) -> None:
-    """Start recording; whatever goes wrong costs one line on stderr, never the program."""
+    """Start recording. An error costs one line on stderr and never the program."""
     try:
         leave_mark()
         start_recorder(package_home)
@@ -90,9 +88,9 @@ def start(package_home: str) -> None:
 
 
 def keep_faults() -> None:
-    """Have Python write down where each thread is should it crash, or be asked with WHERE, into a file of the run.
+    """Have Python write the line of each thread into a file of the run after a crash or the signal WHERE.
 
-    A program that has its own use for faulthandler, before or later, has it as without us.
+    A program may still use faulthandler itself, before or after this call.
     """
     try:
         import faulthandler
@@ -111,7 +109,7 @@ def keep_faults() -> None:
 
 
 def high_descriptor(file: int) -> int:
-    """Return the file under a descriptor that programs do not use, even if they close all and reopen."""
+    """Move a file to a high descriptor, which a program leaves alone even if it closes and reopens the low ones."""
     import fcntl
     import resource
 
@@ -125,17 +123,17 @@ def high_descriptor(file: int) -> int:
 
 
 def leave_mark() -> None:
-    """Let the parent tell "TensorFlow was never imported" from "recording could not start"."""
+    """Leave a file that tells the parent that TensorFlow was imported, even if recording could not start."""
     with open(os.path.join(os.environ["SLEUTH_RUN"], "tensorflow.seen"), "a"):
         pass
 
 
 def start_recorder(package_home: str) -> None:
-    """Import the recorder, from the source tree of the parent where it is not installed here."""
+    """Import the recorder, from the parent's source tree if it is not installed here."""
     import importlib.util
 
     found = importlib.util.find_spec("tensorsleuth")
-    borrowed = found is None or found.origin is None  # no origin: just a folder of that name
+    borrowed = found is None or found.origin is None  # without an origin it is only a folder of that name
     if borrowed:
         sys.path.append(package_home)
     try:
@@ -148,7 +146,7 @@ def start_recorder(package_home: str) -> None:
 
 
 def complain(message: str) -> None:
-    try:  # noqa: SIM105 (contextlib is one more import)
+    try:  # noqa: SIM105 (contextlib would be one more import)
         sys.stderr.write(f"tensorsleuth: {message}\n")
     except Exception:
-        pass  # stderr may be closed or None: then there is nobody to tell
+        pass  # stderr is closed or None, so the message has no reader

@@ -1,4 +1,4 @@
-"""Sets the break points that `sleuth run` was given, in the program that it started."""
+"""Sets the break points of `sleuth run` in the program that it started."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from tensorsleuth.live.breakpoints.api import break_when
 
 
 def start() -> None:
-    """SLEUTH_BREAKS holds the arguments of each."""
+    """Set each break point in SLEUTH_BREAKS, which holds their arguments."""
     for arguments in json.loads(os.environ["SLEUTH_BREAKS"]):
         break_when(**arguments)

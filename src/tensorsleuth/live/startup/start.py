@@ -1,4 +1,4 @@
-"""Called in a program that `sleuth run` started, once TensorFlow has been imported."""
+"""Starts the recorder in a program of `sleuth run`, once TensorFlow has been imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.recording.settings import make_settings
 
 
 def start() -> None:
-    """Record into SLEUTH_RUN, with SLEUTH_SETTINGS; never breaks the program."""
+    """Record into SLEUTH_RUN with SLEUTH_SETTINGS. An error never breaks the program."""
     try:
         run = Path(os.environ["SLEUTH_RUN"])
         wanted = json.loads(os.environ.get("SLEUTH_SETTINGS") or "{}")

@@ -1,4 +1,4 @@
-"""Watches what `sleuth run` was told to, in the program that it started."""
+"""Sets the watches of `sleuth run` in the program that it started."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from tensorsleuth.live.watch.api import watch
 
 
 def start() -> None:
-    """SLEUTH_WATCHES holds the arguments of each."""
+    """Set each watch in SLEUTH_WATCHES, which holds their arguments."""
     for arguments in json.loads(os.environ["SLEUTH_WATCHES"]):
         watch(**arguments)

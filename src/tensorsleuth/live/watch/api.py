@@ -1,4 +1,4 @@
-"""The functions that users call to log tensors, by name or at a point in the code, and to print from graphs."""
+"""The functions that users call to log tensors, by name or at a point in the code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tensorsleuth.recording.handle import RemovableHandle
 
 T = TypeVar("T")
 
-_watches: Any = None  # Watches, once there has been one
-_implied: Any = None  # the recording that was begun for them
+_watches: Any = None  # Watches, created by the first `watch`
+_implied: Any = None  # the recording that `watch` has begun
 
 
 class Watch(RemovableHandle[WatchRequest]):
-    """Something that is being watched. Ends with `remove()`, with its `with` block, or with the program."""
+    """An active watch. It ends with `remove()`, with its `with` block, or with the program."""
 
     def __init__(self, watch_request: WatchRequest) -> None:
         super().__init__(watch_request)
@@ -61,16 +61,16 @@ def watch(
     what: str | Sequence[str] | None = None,
     logdir: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Log some tensors, every so many training steps: into the trace, and as event files for TensorBoard.
+    """Log tensors every so many training steps, into the trace and into event files for TensorBoard.
 
     Args:
-        tensors: names or regular expressions of ops, layers and variables; "op:…", "name:…", "layer:…", "variable:…",
-            "gradient:…", "update:…" say which. Or, with `name`, one tensor, which is returned.
-        name: what to call the tensor that is watched here.
-        every: how many training steps from one look to the next.
-        what: one or more of "scalar", "norm", "histogram", "quantiles", "image", "text", "value"; by default the value
-            of what has one element, the norm and a histogram of others, and text.
-        logdir: where event files go; by default `tensorboard` in the run.
+        tensors: names or regular expressions of ops, layers and variables. The prefixes "op:", "name:", "layer:",
+            "variable:", "gradient:" and "update:" restrict the match. With `name`: one tensor, which is returned.
+        name: the name to log the tensor under.
+        every: the number of training steps from one sample to the next.
+        what: one or more of "scalar", "norm", "histogram", "quantiles", "image", "text", "value". By default the value
+            of a tensor with one element, the norm and a histogram of a larger one, and the text of strings.
+        logdir: the folder of the event files; by default `tensorboard` in the run.
     """
     if name is not None:
         return _watch_here(tensors, name, checked_every(every), what, logdir)
@@ -79,12 +79,12 @@ def watch(
     return Watch(wanted)
 
 
-watch.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not convert
+watch.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph must not convert it
 
 
 def _watch_here(tensor: T, name: str, every: int, what: Any, logdir: Any) -> T:
     if not isinstance(name, str) or not name:
-        raise SleuthError(f"watch(name={name!r}): a name is a text, such as name='logits'.")
+        raise SleuthError(f"watch(name={name!r}): a name is a string, such as name='logits'.")
     asked = read_measures(what)
     watches = _begin(logdir)
     from tensorsleuth.live.watch import points
@@ -94,7 +94,7 @@ def _watch_here(tensor: T, name: str, every: int, what: Any, logdir: Any) -> T:
 
 
 def _begin(logdir: Any) -> Any:
-    """The watches of this process, with something to write to."""
+    """Return the watches of this process. Start a recording if there is none."""
     global _watches, _implied
     if _watches is None:
         recording.require_tensorflow()
@@ -112,7 +112,7 @@ def _begin(logdir: Any) -> Any:
 
 
 def _leave() -> None:
-    """Nothing is watched any more: what was begun for it ends."""
+    """End the recording that `watch` began, because no watch is left."""
     global _implied
     recording.remove_observer(_watches)
     _watches.logdir = None

@@ -1,6 +1,6 @@
-"""Event files of TensorBoard for watched tensors, made from the probes' rows at intervals and at the end.
+"""TensorBoard event files of watched tensors, written from the probes' rows at intervals and at the end.
 
-On the thread that begins a step, not on one of its own: a thread could take a signal that is meant for the program.
+The thread that begins a step writes them. A thread of our own could receive a signal meant for the program.
 """
 
 from __future__ import annotations
@@ -20,21 +20,23 @@ from tensorsleuth.trace.series import png
 from tensorsleuth.trace.series.watched import WatchedRows, WatchedSeries, last_of_steps
 from tensorsleuth.trace.storage.run_folder import TENSORBOARD_FOLDER
 
-MIN_WRITE_SECONDS = 2.0  # seconds between two writings, at least: what a kill can lose here; the trace loses nothing
+MIN_WRITE_SECONDS = (
+    2.0  # the least time between writes, and the most that a kill can lose here; the trace loses nothing
+)
 
 
 class EventFiles:
-    """Follows the rows of one recording."""
+    """Writes the rows of one recording."""
 
     def __init__(self, folder: Any, watch_registry: WatchRegistry, logdir: Path | None) -> None:
         self._folder = folder
         self._book = watch_registry
         self._file = EventFile(logdir if logdir is not None else folder.parent / TENSORBOARD_FOLDER)
-        self._next = 0  # the first row that is not written
+        self._next = 0  # the first row that is not written yet
         self._written = time.monotonic()
 
     def write_soon(self, rows: int) -> None:
-        """There are so many rows; write what is new, unless that has just been done."""
+        """Write the new rows, unless the latest write was a moment ago. `rows` is the number of rows so far."""
         if rows > self._next and (not self._next or time.monotonic() - self._written > MIN_WRITE_SECONDS):
             self._write()
 

@@ -1,4 +1,4 @@
-"""`tensorsleuth.log`: a print that works inside graphs, also those that XLA compiles, and reaches the trace."""
+"""`tensorsleuth.log`: a print that also works in graphs, even with XLA, and reaches the trace."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.trace.storage.values import decode
 
-DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
-MAX_MESSAGES = 100_000  # messages in the trace
+# How many milliseconds the program's end waits for TensorFlow's threads to leave Python.
+DRAIN_MILLISECONDS = 5000
+MAX_MESSAGES = 100_000  # the most messages in one trace
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class GraphMessage:
     text: str
     args: tuple[Any, ...]
     fields: dict[str, Any]
-    slots: tuple[int | str, ...]  # which of them are tensors, in the order in which the op takes them
+    slots: tuple[int | str, ...]  # the arguments that are tensors, in the order of the op's inputs
     file: str | None
     line: int | None
 
     def print_with(self, values: Sequence[Any], note: str = "") -> None:
-        """Print it with these values, and keep it."""
+        """Print the message with these values, and store it in the trace."""
         args, fields = list(self.args), dict(self.fields)
         for slot, value in zip(self.slots, values, strict=True):
             if isinstance(slot, int):
@@ -48,16 +49,16 @@ class GraphMessage:
         _say(render(self.text, args, fields) + note, self.file, self.line)
 
 
-_messages: list[GraphMessage] = []  # by number: graphs hold the numbers for as long as the program runs
+_messages: list[GraphMessage] = []  # by number; never shortened, since graphs hold the numbers
 _lock = GcPauseLock()
 _kept = 0
 _callback: Any = None
 
 
 def log(message: str, *args: Any, **fields: Any) -> None:
-    """Print a message to stderr, formatted as by `str.format`: also from inside a graph, whenever it runs.
+    """Print a message to stderr, formatted as by `str.format`. In a graph, print it each time the graph runs.
 
-    What is printed reaches the trace of the recording under way, with the training step and the line.
+    The message also reaches the trace of the active recording, with the training step and the line.
     """
     check_fields(message, args, fields)
     if not any(_may_be_tensor(value) for value in (*args, *fields.values())) and "tensorflow" not in sys.modules:
@@ -83,7 +84,7 @@ def log(message: str, *args: Any, **fields: Any) -> None:
         said.print_with([tf.array_of(tensor) for tensor in tensors])
 
 
-log.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not convert
+log.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph must not convert it
 
 
 def _may_be_tensor(value: Any) -> bool:
@@ -119,7 +120,7 @@ def _say_compiled(said: GraphMessage, count: int, values: list[Any]) -> None:
 
 
 def _listen() -> bool:
-    """Let the native library call us; False where there is none."""
+    """Let the native library call us. Return False without the library."""
     global _callback
     native = loader.load()
     with _lock:
@@ -131,7 +132,7 @@ def _listen() -> bool:
 
 
 def _end() -> None:
-    """The program ends: nothing may call into Python any more."""
+    """Prevent calls from native code into Python while the program ends."""
     native = loader.load()
     if native is not None:
         native.log_tell(loader.LogCallback())
@@ -139,7 +140,7 @@ def _end() -> None:
 
 
 def _print(number: int, count: int, views: Any) -> None:
-    """On the thread that runs the op. Nothing may be raised from here."""
+    """Print a message on the thread that runs the op. No exception may leave this function."""
     try:
         with no_collection():
             _messages[number].print_with([_read(views[at]) for at in range(count)])
@@ -164,7 +165,7 @@ def _text(view: loader.TensorView, at: int) -> bytes:
 
 def _say(text: str, file: str | None, line: int | None) -> None:
     with contextlib.suppress(Exception):  # stderr may be closed
-        sys.stderr.write(f"{text}\n")  # at once: lines of threads do not mix
+        sys.stderr.write(f"{text}\n")  # one write, so that lines of several threads do not mix
         sys.stderr.flush()
     harmless(_keep, text, file, line)
 

@@ -1,4 +1,4 @@
-"""The text of a log call: Python's format, with tensors in the places of its fields."""
+"""The text of a log call: Python's format, with tensors as fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.core.errors import SleuthError
 
 
 class FormattedTensor:
-    """A value of a tensor, as format() shows it: a number as a number, of an array each element by the same format."""
+    """A tensor's value for format(). The format of an array applies to each element."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -44,9 +44,9 @@ def _plain(value: Any) -> Any:
 
 
 def check_fields(text: str, args: Sequence[Any], fields: Mapping[str, Any]) -> None:
-    """Raise where the text asks for what was not given."""
+    """Raise SleuthError if the text names a field that was not passed."""
     if not isinstance(text, str):
-        raise SleuthError(f"log({text!r}): the message must be a text; write log('{{x}}', x=x) for a tensor.")
+        raise SleuthError(f"log({text!r}): the message must be a string; write log('{{x}}', x=x) for a tensor.")
     numbered = 0
     try:
         for _, name, _, _ in string.Formatter().parse(text):
@@ -60,11 +60,11 @@ def check_fields(text: str, args: Sequence[Any], fields: Mapping[str, Any]) -> N
                 asked = first or f"{at}"
                 raise SleuthError(f"log({text!r}) has the field {asked!r}, but the values given are: {given}.")
     except ValueError as error:
-        raise SleuthError(f"log({text!r}) is not a text for format(): {error}. Write {{{{ for a brace.") from None
+        raise SleuthError(f"log({text!r}) is not a format string: {error}. Write {{{{ for a brace.") from None
 
 
 def render(text: str, args: Sequence[Any], fields: Mapping[str, Any]) -> str:
-    """The message; where a format does not fit its value, the text as it is, with the values behind it."""
+    """Return the message. If a format does not fit its value, return the unformatted text followed by the values."""
     try:
         return text.format(*args, **fields)
     except Exception as error:

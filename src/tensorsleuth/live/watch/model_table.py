@@ -1,4 +1,4 @@
-"""One look at a model on one batch: what leaves its layers, and the gradients of its variables."""
+"""Tables of a model on one batch: the outputs of its layers, and the gradients of its variables."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def activations(model: Callable[..., Any], batch: Any, *, training: bool | None = None) -> TensorStatsTable:
-    """Return the outputs of each layer of a model called with this batch, once, in a graph: a line a layer.
+    """Call a model once with this batch, in a graph, and return the outputs of its layers, one line each.
 
     Args:
         model: a Keras model, or any function of tensors.
-        batch: what it is called with; of a tuple or list (inputs, labels, …) the inputs.
-        training: passed on, where it is not None.
+        batch: the argument of the model; if it is a tuple or list (inputs, labels, …), the inputs.
+        training: passed to the model, unless it is None.
     """
     recording.require_tensorflow()
     given = batch[0] if isinstance(batch, tuple | list) and batch else batch
@@ -41,14 +41,14 @@ def gradients(model: Any, batch: Any, loss: Any) -> TensorStatsTable: ...
 
 
 def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
-    """The gradient of a loss on one batch, for each variable of a model: a line each.
+    """Return the gradient of a loss on one batch, one line for each variable of a model.
 
     Args:
         model: a Keras model, or another callable with `trainable_variables`.
         batch: (inputs, labels).
-        loss: a function of labels and outputs, or the name of a loss of Keras.
+        loss: a function of labels and outputs, or the name of a Keras loss.
 
-    With a regular expression alone: what `break_when(on=…)` takes for the gradients of the variables of these names.
+    With a regular expression as the only argument, return a selector of gradients for `break_when(on=…)`.
     """
     if isinstance(model, str):
         return of_gradients(model)
@@ -56,7 +56,7 @@ def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
     if not isinstance(batch, tuple | list) or len(batch) < 2:
         raise SleuthError("gradients(model, batch, loss): the batch must be a pair, (inputs, labels).")
     if loss is None:
-        raise SleuthError("gradients(model, batch, loss): say which loss: a function of labels and outputs, or a name.")
+        raise SleuthError("gradients(model, batch, loss): pass a loss: a function of labels and outputs, or a name.")
     with _recording_paused():
         value, seen = model_outputs.variable_gradients(model, batch[0], batch[1], loss)
     lines = [row_of(name, gradient) for name, gradient in seen]
@@ -65,7 +65,7 @@ def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
 
 @contextlib.contextmanager
 def _recording_paused() -> Iterator[None]:
-    """Hide our own calls: no recording sees them, and they count no step."""
+    """Hide our own calls: recordings do not see them, and no step is counted."""
     recorder = recording.active_recorder()
     if recorder is not None:
         recorder.pause()
@@ -77,7 +77,7 @@ def _recording_paused() -> Iterator[None]:
 
 
 def _as_named(layer: str, known: set[str]) -> str:
-    """The scopes of a layer, less the numbers that TensorFlow put behind names that were taken."""
+    """Return the scopes of a layer, without the numbers that TensorFlow appended to make them unique."""
     parts = (part if part in known else _NUMBER.sub("", part) for part in layer.split("/"))
     return "/".join(parts) if known else layer
 

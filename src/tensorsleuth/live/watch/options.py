@@ -34,23 +34,23 @@ class WatchRequest:
     what: MeasureFlag
 
     def wants_tensor(self, tensor_role: TensorRole, dtype: int) -> bool:
-        """Return whether it is about a tensor that an op computes; variables are looked at when a step has ended."""
+        """Return whether to watch the output of an op. Variables are excluded: they are sampled when a step ends."""
         known = DTYPES.get(dtype)
         number = known is not None and known.kind is not DTypeKind.OTHER
         if not (number or (dtype == STRING and self.what & MeasureFlag.TEXT)) or tensor_role.type in ops.STATIC_VALUES:
             return False
         if tensor_role.type in ops.CONTROL_FLOW and not tensor_role.is_gradient:
-            return False  # what is in there is looked at
+            return False  # the tensors inside the called function are watched instead
         kinds = (selector for selector in self.selectors if selector.kind not in ("variable", "update"))
         return any(selector.wants(tensor_role) for selector in kinds if selector.kind or not _reads(tensor_role))
 
     @property
     def is_about_functions(self) -> bool:
-        """Return whether it says that it is about what is inside of functions."""
+        """Return whether it selects tensors inside functions."""
         return any(selector.kind in ("op", "name", "layer", "gradient") for selector in self.selectors)
 
     def wants_variable(self, name: str, trainable: bool) -> bool:
-        """A name alone means what is trained: an optimizer has variables of the same names."""
+        """Return whether to watch a variable. A plain name excludes the optimizer's variables of similar names."""
         tensor_role = TensorRole(name, "variable", variable=name)
         kinds = ("", "variable") if trainable else ("variable",)
         return any(selector.wants(tensor_role) for selector in self.selectors if selector.kind in kinds)
@@ -60,12 +60,12 @@ class WatchRequest:
         return any(selector.wants(tensor_role) for selector in self.selectors if selector.kind == "update")
 
     def wants_gradient(self, name: str) -> bool:
-        """Return whether an eager gradient is watched; those of functions are tensors of theirs."""
+        """Return whether to watch an eager gradient. Gradients in functions are ordinary tensors."""
         tensor_role = TensorRole(name, "gradient", gradient_of=(name,))
         return any(selector.wants(tensor_role) for selector in self.selectors if selector.kind == "gradient")
 
     def wants_gradient_tensor(self, tensor_role: TensorRole) -> bool:
-        """Return whether a tensor of a function is asked for as a gradient."""
+        """Return whether a selector asks for this tensor of a function as a gradient."""
         return any(selector.kind == "gradient" and selector.wants(tensor_role) for selector in self.selectors)
 
 
@@ -74,7 +74,7 @@ def _reads(tensor_role: TensorRole) -> bool:
 
 
 def make_watch_request(tensors: str | Sequence[str], every: int, what: str | Sequence[str] | None) -> WatchRequest:
-    """Check what the user gave; say what is wrong with it."""
+    """Check the user's arguments. Raise SleuthError if one is wrong."""
     return WatchRequest(str(tensors), read_watch_selectors(tensors), checked_every(every), read_measures(what))
 
 
@@ -85,7 +85,7 @@ def checked_every(every: int) -> int:
 
 
 def read_measures(what: str | Sequence[str] | None) -> MeasureFlag:
-    """As flags; None is what is usual."""
+    """Return the measures as flags; the default ones for None."""
     if what is None:
         return DEFAULT_MEASURES
     names = [what] if isinstance(what, str) or not isinstance(what, Iterable) else list(what)

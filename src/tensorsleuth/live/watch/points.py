@@ -1,4 +1,4 @@
-"""A tensor that is watched at a point in the code: eager, in a graph, in a graph that XLA compiles."""
+"""`watch` at a point in the code: for eager tensors, in graphs, and in graphs that XLA compiles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _requests: dict[tuple[str, int, MeasureFlag], WatchRequest] = {}
 
 
 def watch_point(watches: Watches, value: Any, name: str, every: int, measure_flag: MeasureFlag) -> None:
-    """Look at it now, where code is eager; else whenever the graph runs."""
+    """Sample an eager value now, or a tensor in a graph each time the graph runs."""
     if graph_points.is_keras_input(value):
         raise SleuthError(
             f"watch(name={name!r}): this is a symbolic tensor of Keras, which has no value until the model is called. "

@@ -1,4 +1,4 @@
-"""Has those tensors looked at that are watched, beyond what a recording looks at anyway."""
+"""Adds the watched tensors to the selection of a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers for what is watched. They stay for the life of the process: functions that were traced hold them."""
+"""The series of watched tensors. They live as long as the process, because traced functions hold their numbers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MAX_SERIES = 4096  # native/src/observers/watches.h
 
 @dataclass
 class WatchedEntry:
-    """A series, and who asks for it."""
+    """A series and the watches that use it."""
 
     series: Series
     asked: list[WatchRequest] = field(default_factory=list)
 
     @property
     def every(self) -> int:
-        """As often as the most frequent of those who ask; 0 where nobody does any more."""
+        """Return the shortest interval of all its watches; 0 if it has none left."""
         return min((wanted.every for wanted in self.asked), default=0)
 
     def is_due(self, step: int) -> bool:
@@ -29,7 +29,7 @@ class WatchedEntry:
 
     @property
     def what(self) -> MeasureFlag:
-        """All that any of them asks for."""
+        """Return all measures that its watches need."""
         measure_flag = MeasureFlag(0)
         for wanted in self.asked:
             measure_flag |= wanted.what
@@ -37,7 +37,7 @@ class WatchedEntry:
 
 
 class WatchRegistry:
-    """Finds, or makes, the series of a kind and a name."""
+    """Finds or creates the series of a kind and a name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class WatchRegistry:
     def find(
         self, kind: str, name: str, asking: list[WatchRequest], file: str | None = None, line: int | None = None
     ) -> tuple[WatchedEntry | None, bool]:
-        """The series, asked for by these as well, and whether that changed it; None where there are too many."""
+        """Return the series with these watches added, and whether any was new; None if there are too many series."""
         with self._lock:
             entry = self._known.get((kind, name))
             if entry is None:
@@ -59,7 +59,7 @@ class WatchRegistry:
             return entry, len(entry.asked) > before
 
     def drop(self, watch_request: WatchRequest) -> None:
-        """Somebody does not ask any more."""
+        """Remove a watch from all series."""
         for entry in self.entries():
             if watch_request in entry.asked:
                 entry.asked.remove(watch_request)

@@ -1,4 +1,4 @@
-"""A table of tensors, one line each: for the terminal, for a notebook, for pandas."""
+"""A table of tensors, one line each, for the terminal, notebooks and pandas."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.ops.activations import MAX_SLOPES, RELUS, relative_slope
 
 COLUMNS = ("name", "shape", "health", "mean", "std", "norm", "zero", "dead", "saturated")
-MAX_NAME_CHARS = 48  # letters of a name in a terminal; of a longer one the end
+MAX_NAME_CHARS = 48  # in the terminal; a longer name keeps its end
 
 
 @dataclass(frozen=True)
 class TensorStatsRow:
     """The statistics of one tensor."""
 
-    name: str  # of the layer, or the variable
+    name: str  # of the layer or the variable
     shape: tuple[int, ...]
-    health: str  # "ok", or how many values are NaN or infinite
-    mean: float  # these of the finite values
+    health: str  # "ok", or the number of NaN and infinite values
+    mean: float  # like the next two, of the finite values only
     std: float
     norm: float
-    zero: float  # the share that is zero
-    dead: int | None  # units of a ReLU, along the last axis, that are zero for all; None of others
-    saturated: float | None  # how much of the slope of a tanh or sigmoid is lost; None of others
+    zero: float  # the share of zeros
+    dead: int | None  # for a ReLU: units along the last axis that are zero in all rows
+    saturated: float | None  # for tanh or sigmoid: the share of the slope that saturation removes
 
 
 def row_of(name: str, value: Any, activation: str | None = None) -> TensorStatsRow:
-    """The line of a tensor."""
+    """Return the line of a tensor."""
     values = np.asarray(value)
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
@@ -58,7 +58,7 @@ def _health(numbers: Any) -> str:
 
 
 class TensorStatsTable(Sequence[TensorStatsRow]):
-    """Lines, in the order of the model."""
+    """A list of lines, in the order of the model."""
 
     def __init__(self, title: str, tensor_stats_rows: Sequence[TensorStatsRow]) -> None:
         self.title = title
@@ -74,7 +74,7 @@ class TensorStatsTable(Sequence[TensorStatsRow]):
         return iter(self._lines)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns, for pandas: pandas.DataFrame(table.to_dict())."""
+        """Return the columns, for pandas: pandas.DataFrame(table.to_dict())."""
         rows = [asdict(line) for line in self._lines]
         return {name: [row[name] for row in rows] for name in COLUMNS}
 
@@ -93,15 +93,15 @@ class TensorStatsTable(Sequence[TensorStatsRow]):
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def plot(self, column: str = "norm") -> Any:
-        """Bars of one column, by matplotlib; returns its axes."""
+        """Draw a bar chart of one column with matplotlib, and return its axes."""
         if column not in COLUMNS[3:]:
-            raise SleuthError(f"plot({column!r}): there is no such column of numbers; take {', '.join(COLUMNS[3:])}.")
+            raise SleuthError(f"plot({column!r}): no such column of numbers; use one of {', '.join(COLUMNS[3:])}.")
         try:
             from matplotlib import pyplot
         except ImportError:
-            raise SleuthError("plot needs matplotlib: pip install matplotlib. Or take to_dict().") from None
+            raise SleuthError("plot needs matplotlib: pip install matplotlib. Or use to_dict().") from None
         _, axes = pyplot.subplots(figsize=(8, 1 + 0.25 * len(self)), layout="constrained")
-        places = range(len(self))  # not the names: two lines may have the same
+        places = range(len(self))  # names would merge lines that have the same name
         axes.barh(places, [getattr(line, column) or 0 for line in self], tick_label=[line.name for line in self])
         axes.invert_yaxis()
         axes.set(title=self.title, xlabel=column)
@@ -122,7 +122,7 @@ def _cells(tensor_stats_row: TensorStatsRow) -> tuple[str, ...]:
 
 
 def _text_row(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Words to the left, numbers to the right."""
+    """Format a row: names to the left, numbers to the right."""
     pairs = zip(row, widths, strict=True)
     return "  ".join(cell.ljust(w) if at < 3 else cell.rjust(w) for at, (cell, w) in enumerate(pairs)).rstrip()
 

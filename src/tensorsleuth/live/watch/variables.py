@@ -1,7 +1,7 @@
-"""Watched variables: looked at when a training step has ended, and compared to what they were when it began.
+"""Watched variables: sampled when a training step ends, and compared with their values when it began.
 
-So it is the same for eager code, functions, loops, Keras and XLA, and for every optimizer, however it writes. Values
-from before are held by reference: whoever writes the variable leaves them alone, at the cost of a copy in such steps.
+This works alike for eager code, functions, loops, Keras, XLA and every optimizer. The earlier value costs one copy
+of the variable in a sampled step: because we hold a reference to it, TensorFlow writes the new value elsewhere.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
 class DueSeries(Protocol):
-    """The measures of a variable."""
+    """The series of a variable, with its schedule."""
 
     @property
     def series(self) -> Series: ...
     def is_due(self, step: int) -> bool:
-        """Return whether it is sampled in that step."""
+        """Return whether the series is sampled in that step."""
 
 
 @dataclass
@@ -37,14 +37,14 @@ class WatchedVariable:
     of_value: DueSeries | None
     of_update: DueSeries | None
     before: Any = None  # its value when the step began
-    after: Any = None  # its value when it was last looked at in this step
-    last_ended_step: int = -1  # the last step that has ended for it
+    after: Any = None  # its latest value that was sampled in this step
+    last_ended_step: int = -1  # the last step that ended for it
 
     def is_due(self, step: int) -> bool:
         return any(entry.is_due(step) for entry in (self.of_value, self.of_update) if entry is not None)
 
     def read(self) -> Any | None:
-        """Its value, sharing its memory; None where there is none."""
+        """Return its value without a copy, or None if it has no value."""
         handle = self.handle()
         try:
             return tf_variables.read_handle(handle, self.dtype) if handle is not None else None
@@ -53,14 +53,14 @@ class WatchedVariable:
 
 
 class WatchedVariables:
-    """The watched variables, by the numbers of their handles."""
+    """The watched variables, by the ids of their handles."""
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
         self._known: dict[int, WatchedVariable] = {}
 
     def add(self, handle: Any, dtype: int, of_value: DueSeries | None, of_update: DueSeries | None, step: int) -> None:
-        """Watch one, from the step on that is under way; one that is watched already, for these series."""
+        """Watch a variable from the current step on. If it is watched already, only replace its series."""
         known = self._known.get(handle._id)
         if known is None or known.handle() is not handle:
             known = self._known[handle._id] = WatchedVariable(ref(handle), dtype, of_value, of_update)
@@ -73,7 +73,7 @@ class WatchedVariables:
         return known is not None and known.handle() is handle
 
     def begin_step(self, step: int) -> None:
-        """A step begins."""
+        """Keep the values of all variables that are due in this step."""
         for uid, known in list(self._known.items()):
             if known.handle() is None:
                 del self._known[uid]
@@ -84,15 +84,15 @@ class WatchedVariables:
         watched_variable.before = watched_variable.read() if watched_variable.is_due(step) else None
 
     def after_training(self, step: int) -> None:
-        """Read the variables after the training function: the step usually ends here, and the program may be killed."""
+        """Read the variables after the training function, since most steps end here and a kill may come later."""
         for known in list(self._known.values()):
             after = known.read() if known.is_due(step) and known.last_ended_step != step else None
             if after is not None and not _same(after, known.after):
                 self._measure(known, after, step)
-                known.after = after  # held, so that who writes it later in the step writes elsewhere
+                known.after = after  # the reference makes later writes of the step go to other memory
 
     def end_step(self, step: int) -> None:
-        """A step has ended, and its number still stands: look again at what was written since."""
+        """Sample the variables that were written since `after_training`, while the step's number is still current."""
         self.after_training(step)
         for known in list(self._known.values()):
             known.before, known.after, known.last_ended_step = None, None, step
@@ -104,14 +104,14 @@ class WatchedVariables:
         before, earlier = tensor_view(watched_variable.before) if watched_variable.before is not None else (None, None)
         row_place = loader.RowPlace(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
         self._native.watch_variable(*numbers, view, before, row_place)
-        del array, earlier  # held their memory until here
+        del array, earlier  # they kept the tensors' memory alive until here
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Do two tensors share their memory, or is there none in either."""
+    """Return whether two tensors share their memory."""
     if other is None:
         return False
     (first, held), (second, also) = tensor_view(one), tensor_view(other)
     same = bool(first.data == second.data)
-    del held, also  # held their memory until here
+    del held, also  # they kept the tensors' memory alive until here
     return same

@@ -1,4 +1,4 @@
-"""The watches of this process: placed where tensors are computed, and measured when their turn comes."""
+"""The watches of this process: selects their tensors, and samples them in the steps that are due."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.size_plan import WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES
 
 NOT_FOR_GUARD = 1 << 31  # native/src/observers/watches.h
-_FUNCTION_NAME = re.compile(r"__inference_(.+)_\d+")  # TensorFlow's name of a function -> the program's
+_FUNCTION_NAME = re.compile(r"__inference_(.+)_\d+")  # TensorFlow's name of a function, around the program's
 WATCHED_FILES = ("watched.bin", "watched_value_rows.bin", "watched_values.bin")
 
 
 class Watches(SeriesObserver):
-    """Watches along with the recording that there is."""
+    """Observes the active recording."""
 
     def __init__(self) -> None:
         super().__init__()
         self._all: list[WatchRequest] = []
         self._book = WatchRegistry()
-        self._announced: set[int] = set()  # series that the catalogue knows
+        self._announced: set[int] = set()  # series that are in the catalogue
         self._events: EventFiles | None = None
-        self.logdir: Path | None = None  # where event files go, if not into the run
+        self.logdir: Path | None = None  # the folder of event files, if it is not in the run
 
-    # ---- which there are
+    # ---- adding and removing
 
     def add(self, watch_request: WatchRequest) -> None:
         with self._lock:
@@ -47,7 +47,7 @@ class Watches(SeriesObserver):
             self._again()
 
     def remove(self, watch_request: WatchRequest) -> bool:
-        """Take one away; True where nothing is watched any more."""
+        """Remove a watch. Return True if it was the last."""
         with self._lock:
             harmless(self._end_step, self._trained_step())
             if watch_request in self._all:
@@ -58,12 +58,12 @@ class Watches(SeriesObserver):
             return not any(entry.asked for entry in self._book.entries()) and not self._all
 
     def _again(self) -> None:
-        """Something else is watched: look at every function and place anew."""
+        """Examine every function and place again, since the watches have changed."""
         if self.recorder is not None:
             self._met.clear()
             self.recorder.select()
 
-    # ---- where they watch
+    # ---- recordings
 
     def _can_watch(self, recorder: Recorder) -> bool:
         if recorder.sink.native is None:
@@ -95,23 +95,23 @@ class Watches(SeriesObserver):
         return WatchSelection(self.recorder.settings, base, self) if self.recorder is not None else base
 
     def move(self, logdir: Path) -> None:
-        """Write event files there from now on."""
+        """Write event files to that folder from now on."""
         self.logdir = logdir
         if self._events is not None:
             self._events.move(logdir)
 
     def abandon(self) -> None:
-        """In a forked child: the files are the parent's."""
+        """Drop everything in a forked child: the files belong to the parent."""
         self._lock = threading.RLock()
         self.recorder = self._native = self._variables = self._events = None
 
     # ---- series
 
     def series(self, kind: str, name: str, asking: list[WatchRequest], *place: Any) -> WatchedEntry | None:
-        """The series of a watched thing, known to all who need to know it."""
+        """Return the series of a watched tensor, after adding it to the catalogue and the native library."""
         entry, changed = self._book.find(kind, name, asking, *place)
         if entry is None:
-            complain(f"more than {MAX_SERIES - 1:,} things are watched: others are left out. Watch for fewer names.")
+            complain(f"more than {MAX_SERIES - 1:,} tensors match watch: the rest is not watched. Watch fewer names.")
         elif changed or entry.series.number not in self._announced:
             self._announce(entry)
         return entry
@@ -131,7 +131,7 @@ class Watches(SeriesObserver):
     # ---- tensors of functions, and of eager ops
 
     def placed(self, tensor: int, source: str, tensor_role: TensorRole, dtype: int, own: bool) -> bool:
-        """A tensor of a function gets this id; is it watched?"""
+        """Note the id of a function's tensor, and return whether it is watched."""
         asking = [wanted for wanted in list(self._all) if wanted.wants_tensor(tensor_role, dtype)]
         if not asking:
             return False
@@ -181,7 +181,7 @@ class Watches(SeriesObserver):
             self.measure(entry, gradient)
 
     def measure(self, watched_entry: WatchedEntry, tensor: Any) -> None:
-        """Look at an eager tensor of numbers, if its turn has come."""
+        """Sample an eager tensor of numbers, if its series is due."""
         if self._native is not None and self._native.watch_due(watched_entry.series.number):
             measure_eager(self._native, self._native.watch_saw, watched_entry.series.number, tensor)
 
@@ -207,7 +207,7 @@ class Watches(SeriesObserver):
 
 
 def _series_of_tensor(source: str, tensor_role: TensorRole, asking: list[WatchRequest]) -> tuple[str, str]:
-    """The kind and the name of the series that a tensor of a function belongs to."""
+    """Return the kind and the name of the series that a function's tensor belongs to."""
     if tensor_role.is_gradient and any(one.wants_gradient_tensor(tensor_role) for one in asking):
         whose = tensor_role.gradient_of[0]
         return "gradient", tensor_role.name if tensor_role.name in tensor_role.gradient_of else whose
