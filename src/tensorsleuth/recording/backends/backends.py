@@ -1,4 +1,4 @@
-"""The three ways to look at tensors: with the native library on the host, on the device they live on, from Python."""
+"""The three backends of a recording: the native library on the host, summaries on the device, and plain Python."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Backend:
     make_prober: Callable[[], Prober]  # called for the first function
     hooks: Callable[
         [Sequence[EntryPoint], EagerCallbacks], Sequence[EntryPoint]
-    ]  # what stands in for the real entry points
-    make_store: Callable[[], ReplayStore] | None = None  # makes it, where there is the native library
-    optimizer_library: loader.Native | None = None  # the library, where it takes part in the graph optimizer
+    ]  # takes the real entry points and returns their replacements
+    make_store: Callable[[], ReplayStore] | None = None  # only with the native library
+    optimizer_library: loader.Native | None = None  # the library, if it has joined the graph optimizer
 
 
 class BackendChooser:
-    """Finds the means that this machine has and the settings ask for."""
+    """Chooses a backend by the settings and the machine."""
 
     def __init__(
         self, settings: Settings, folder: Folder, session: int, plan: TracePlan, catalog: CatalogWriter
@@ -67,7 +67,7 @@ class BackendChooser:
             return self._on_device(native) if on_device else self._on_host(native)
         if self._settings.probe != "numpy":
             complain(
-                f"there is no native library here ({loader.load_error()}); recording from Python, which is slower."
+                f"the native library is missing here ({loader.load_error()}); recording from Python, which is slower."
             )
         return self._from_python()
 
@@ -109,7 +109,7 @@ class BackendChooser:
 
     def _say_not_optimised(self) -> None:
         if tf.optimizer_is_on():
-            self._catalog.not_covered(_OPTIMISED, "probes of this kind stand in the graph before it is optimised")
+            self._catalog.not_covered(_OPTIMISED, "these probes are in the graph before it is optimised")
 
     def _native_hooks(self, native: loader.Native, slow_tensors: bool) -> Any:
         def hooks(real: Sequence[EntryPoint], callbacks: EagerCallbacks) -> Sequence[EntryPoint]:

@@ -1,8 +1,8 @@
-"""Has tensors inside functions summed up on the device they are on.
+"""Computes summaries of tensors inside functions on the tensors' own device.
 
-The summaries hang beside the data path, each with a node that notes it and that the function keeps alive. They are
-there before TensorFlow optimises the graph, and can keep it from fusing ops whose outputs they look at. Dead ops stay
-dead, except that all results of a function are computed, also those that its caller does not use.
+The summary ops are side branches of the data path. Each ends in a node that records the summary and that the function
+keeps alive. The ops exist before TensorFlow optimises the graph, so they can prevent it from fusing the ops that they
+read. Dead ops stay dead, but the function computes all its results, even those that its caller does not use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 
 
 class DeviceProber(InPlaceProber):
-    """Puts summaries into the copies of functions."""
+    """Puts summary ops into the copies of functions."""
 
     def __init__(self, not_covered: Callable[[str, str], None]) -> None:
         self._not_covered = not_covered
@@ -52,11 +52,11 @@ class DeviceProber(InPlaceProber):
         if not looked:
             self._not_covered(f"{name} tensors inside functions", "TensorFlow has no summary for them on the device")
         elif look is Mode.FULL_TENSOR:
-            self._not_covered("values of tensors inside functions", "they live on the device; they are summed up there")
+            self._not_covered("values of tensors inside functions", "they stay on the device; only summaries leave it")
 
 
 def live_tensors(function: Any) -> set[str]:
-    """The tensors that the function needs to do its work; a summary must not make it compute any other."""
+    """Return the tensors that the function must compute. A summary must not add any other."""
     nodes = {node.name: node for node in function.node_def}
     needed = [*function.ret.values(), *function.control_ret.values()]
     needed += [node.name for node in function.node_def if tf.is_stateful(node.op)]
@@ -73,7 +73,7 @@ def live_tensors(function: Any) -> set[str]:
 
 
 def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
-    """Mark the call as stateful, or the optimizer drops the effects of what it calls; leave dead calls alone."""
+    """Mark calls as stateful, else the optimizer drops the summaries inside them. Restore dead calls."""
     names = {_node_of(text) for text in live}
     for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
         if node.name not in names:

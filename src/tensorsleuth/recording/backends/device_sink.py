@@ -1,4 +1,4 @@
-"""Notes eager tensors that live on an accelerator: they are summed up there, and only the summary travels."""
+"""Records eager tensors of an accelerator: the device computes a summary, and only the summary is copied."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tensorsleuth.recording.backends.device_summary import SUMMARY_DTYPES, can_s
 from tensorsleuth.recording.backends.sink import NativeSink
 from tensorsleuth.recording.tensorflow import internals as tf
 
-BAD_COUNTS = slice(5, 8)  # of the summary: −∞, +∞, NaN
+BAD_COUNTS = slice(5, 8)  # in the summary: −∞, +∞, NaN
 
 
 class DeviceSink(NativeSink):
-    """Writes through the native library what the device has summed up."""
+    """Writes the device's summaries through the native library."""
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         dtype = tensor._datatype_enum()
         if look == Mode.FULL_TENSOR or not can_summarize(dtype, look) or not look:
             return super().note_tensor(
                 tensor, number, call, uid, look
-            )  # the tensor itself has to travel, or nothing has
+            )  # the mode needs either the whole tensor or no data at all
         ran = tf.run_function(summary_function(dtype, look), [tensor], len(SUMMARY_DTYPES), tensor.backing_device)
         counts, moments, dims = (np.ascontiguousarray(output.numpy()) for output in ran)
         view = loader.TensorView(None, tensor.shape.num_elements(), 0, dtype, len(dims))

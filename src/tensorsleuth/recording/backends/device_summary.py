@@ -1,8 +1,8 @@
-"""Sums up a tensor with TensorFlow's own ops, where it lives: for accelerators, so that only the summary travels.
+"""Summarizes a tensor with TensorFlow's ops on its own device, so that an accelerator copies only the summary.
 
-The ops are traced once for each dtype and mode into a function, which graphs call by a node, and eager code by name.
-It returns what the op SleuthSummary takes: the counts of DebugNumericSummaryV2, `[min, max, mean, std, first_bad]` of
-the finite values, and the shape. A device that flushes subnormals counts them as zeros.
+The ops are traced once for each dtype and mode, into a function. Graphs call it by a node, eager code by its name. The
+function returns the inputs of the op SleuthSummary: the counts of DebugNumericSummaryV2, `[min, max, mean, std,
+first_bad]` of the finite values, and the shape. A device that flushes subnormals counts them as zeros.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.tensorflow import internals
 
-SUMMARIZED_DTYPES = frozenset(("float16", "bfloat16", "float32", "float64"))  # what DebugNumericSummaryV2 takes
+SUMMARIZED_DTYPES = frozenset(("float16", "bfloat16", "float32", "float64"))  # those of DebugNumericSummaryV2
 SUMMARY_DTYPES = (tf.float64, tf.float64, tf.int64)
 COUNTS_LENGTH = 11  # id, device, dtype, rank, elements, -inf, +inf, NaN, negative, zero, positive
 MOMENTS_LENGTH = 5
-_FULL_HEALTH = 4  # as TensorDebugMode numbers it
+_FULL_HEALTH = 4  # its number in TensorDebugMode
 
 
 def can_summarize(dtype: int, look: int) -> bool:
-    """Can tensors of that dtype be summed up where they live; those that are not looked into always can."""
+    """Return whether a device can summarize this dtype in this mode. Modes without values always work."""
     return look < Mode.CURT_HEALTH or dtype_of(dtype).name in SUMMARIZED_DTYPES
 
 
 def summary_nodes(name: str, source: str, dtype: int, device: str, look: int) -> tuple[list[Any], list[str]]:
-    """The nodes that sum up `source`, and SleuthSummary's inputs; none where the dtype is not covered."""
+    """Return the nodes that summarize `source`, and the inputs for SleuthSummary; nothing for an unsupported dtype."""
     if not can_summarize(dtype, look):
         return [], []
     node = internals.NodeDef(name=f"{name}/summary", op="PartitionedCall", input=[source], device=device)
@@ -42,11 +42,11 @@ def summary_nodes(name: str, source: str, dtype: int, device: str, look: int) ->
 
 
 def summary_function(dtype: int, look: int) -> str:
-    """The name of the function that sums up tensors of that dtype as closely as `look` asks."""
+    """Return the name of the function that summarizes tensors of this dtype in this mode."""
     return str(_traced_summary(dtype, look).function_def.signature.name)
 
 
-@cache  # and so kept: TensorFlow drops a function with its Python object
+@cache  # keeps the Python object, without which TensorFlow drops the function
 def _traced_summary(dtype: int, look: int) -> Any:
     with tf.init_scope(), tf.device(None):
         function = tf.function(_summary(look), autograph=False)
@@ -68,7 +68,7 @@ def _summary(look: int) -> Callable[[Any], Any]:
 
 def _moments(flat: Any, count: Any, look: int) -> Any:
     finite = tf.math.is_finite(flat)
-    first_bad = tf.reduce_min(tf.where(tf.logical_not(finite)))  # not argmax, which has no empty tensors
+    first_bad = tf.reduce_min(tf.where(tf.logical_not(finite)))  # argmax fails for empty tensors
     found = [tf.zeros([], tf.float64)] * 4
     if look >= Mode.FULL_HEALTH:
         found[:2] = _range(flat, finite, count)
@@ -84,7 +84,7 @@ def _range(flat: Any, finite: Any, count: Any) -> list[Any]:
 
 
 def _mean_and_std(flat: Any, finite: Any, count: Any, size: Any) -> list[Any]:
-    """Return both, of values scaled by a power of two (no sum overflows) and in two passes (no sum cancels)."""
+    """Return mean and deviation. Scaling by a power of two avoids overflow, and two passes avoid cancellation."""
     wide = tf.float64 if flat.dtype == tf.float64 else tf.float32
     scale = tf.pow(tf.constant(2.0, tf.float64), tf.floor(tf.math.log(size) / math.log(2)))
     scaled = tf.math.divide_no_nan(tf.cast(flat, wide), tf.cast(scale, wide))

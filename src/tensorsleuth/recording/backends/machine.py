@@ -2,7 +2,7 @@
 
     python -m tensorsleuth.recording.backends.machine
 
-A process of its own, so that a TensorFlow that crashes on import takes nothing with it.
+It is a separate process, because TensorFlow may crash on import.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 LIBRARY = Path(__file__).absolute().parents[2] / "native" / "libsleuth.so"
-ISAS = ("portable", "avx2")  # the numbers that sleuth_isa() answers
+ISAS = ("portable", "avx2")  # indexed by the result of sleuth_isa()
 
 
 def facts() -> dict[str, Any]:
-    """Whatever can be found out; what failed is there as `…_error`."""
+    """Return all facts that can be found. A failed check leaves its message under `…_error`."""
     found: dict[str, Any] = {}
     for name, look in (("tensorflow", _tensorflow), ("native", _native), ("keras", _keras)):
         try:

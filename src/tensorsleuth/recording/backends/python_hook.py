@@ -1,4 +1,4 @@
-"""Stands in for TensorFlow's eager entry points, in Python: does what native/src/eager/eager_hook.cc does, slower."""
+"""Replaces TensorFlow's eager entry points by Python code, the slow twin of native/src/eager/eager_hook.cc."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ EntryPoint = Callable[..., Any]
 
 
 class _InOwnCode(threading.local):
-    """Our own code is running in this thread: what it runs is not the program's."""
+    """Marks threads that run our own code, whose ops are not the program's."""
 
     on = False
 
 
 def _disguised(entry_point: EntryPoint) -> EntryPoint:
-    """The user's traceback shows the frames that the bare program would have had, not ours."""
+    """Hide our frame from the user's traceback, so that it looks like the bare program's."""
 
     def enter(*args: Any) -> Any:
         try:
             return entry_point(*args)
         except BaseException as error:
-            raise error.with_traceback(None)  # noqa: B904 (it is the same one)
+            raise error.with_traceback(None)  # noqa: B904 (the same error again)
 
     disguise(enter, tf.execute.quick_execute)
     return enter
 
 
 class PythonHook:
-    """The three entry points, and what they need to know."""
+    """The replacements of the three entry points."""
 
     def __init__(self, real: Sequence[EntryPoint], callbacks: EagerCallbacks, running_calls: RunningCalls) -> None:
         self._real_fast_path = real[0]
@@ -67,7 +67,7 @@ class PythonHook:
         return self._run_and_note(self._real_fast_path, args[1], given, given[FIRST_INPUT:])
 
     def _execute(self, real: EntryPoint, *args: Any) -> Any:
-        """(handle, device, op, inputs, attributes, …): ops that need a conversion first, and all functions."""
+        """Run a function, or an op that the fast path rejects: TFE_Py_Execute(handle, device, op, inputs, …)."""
         if self._passive() or len(args) < 4:
             return real(*args)
         name = args[2]
@@ -86,7 +86,7 @@ class PythonHook:
     ) -> Any:
         if ran == name:
             return real(handle, device, ran, inputs, *rest)
-        with self._calls.running(name, int(inputs[-1])):  # a watched copy: the number of the call comes last
+        with self._calls.running(name, int(inputs[-1])):  # the last argument of a watched copy is the call's number
             return real(handle, device, ran, inputs, *rest)
 
     def _run_and_note(self, real: EntryPoint, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
@@ -116,7 +116,7 @@ class PythonHook:
             self._busy.on = False
 
     def _note(self, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any], result: Any, began: int) -> int:
-        """Note an op; the number of its call where something that it put out is bad, else 0."""
+        """Record an op. Return the number of its call if any output is bad, else 0."""
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
@@ -132,7 +132,7 @@ class PythonHook:
         return call if any(bad) else 0
 
     def _place(self, op: str | bytes, outputs: int) -> OpSite:
-        """The stack is named by the addresses of its code; the callback keeps that alive."""
+        """Return the place of an op. The addresses of code objects, which the callback keeps alive, identify the stack."""
         stack: list[int] = []
         frame: FrameType | None = sys._getframe(4)
         while frame is not None:
@@ -145,7 +145,7 @@ class PythonHook:
         return place
 
     def _note_output(self, tensor: Any, op_site: OpSite, index: int, call: int) -> bool:
-        """Note a tensor; is it bad?"""
+        """Record an output, and return whether it is bad."""
         op, first, outputs, _, looks, _ = op_site
         uid, dtype = tensor._id, tensor._datatype_enum()
         self._sink.set_maker(uid, op)
@@ -153,7 +153,7 @@ class PythonHook:
         return look != DO_NOT_LOOK and self._sink.note_tensor(tensor, first + min(index, outputs - 1), call, uid, look)
 
     def _uids(self, inputs: Sequence[Any]) -> Iterator[int]:
-        """The tensors that go in: by themselves, in a list, or as the handle of a variable; NO_UID for other values."""
+        """Yield the uids of the input tensors, also in lists and of variables' handles; NO_UID for other values."""
         for thing in inputs:
             if type(thing) in (list, tuple):
                 yield from (self._uid(item) for item in thing[:MAX_UIDS])

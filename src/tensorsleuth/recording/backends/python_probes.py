@@ -1,12 +1,12 @@
-"""Looks at tensors inside functions without the native library: each goes through a Python function and on, unchanged.
+"""Probes without the native library: nodes that pass a tensor through a Python function, unchanged.
 
-A node of type PyFuncStateless stands where the native probe would, and so does not see TensorFlow's step id. What it
-sees is which calls of its function, the one that Python called, are under way. Where that is one, the tensor belongs
-to it, and the call's own number stands in for the step id. Where several threads are in the same function, or eager
-execution is asynchronous, nobody can tell: the step is 0, which belongs to no call. Datasets compute their
-elements whenever they like: 0 too. Iterations of loops are not distinguished.
+A probe is a PyFuncStateless node, so it does not know TensorFlow's step id. It only knows which calls of its root
+function, the one that Python called, are running. If exactly one is running, the tensor belongs to it, and the call's
+number replaces the step id. If several threads run the same function, or eager execution is asynchronous, the call is
+unknown, and the step is 0. It is also 0 in a dataset's functions, which run at any time. Iterations of loops are not
+distinguished.
 
-The nodes are there before TensorFlow optimises the graph, and keep it from fusing what they stand between.
+The probes exist before TensorFlow optimises the graph, and prevent it from fusing the ops around them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.tensorflow import internals as tf
 
 NO_CALL = 0
-# TensorFlow hands them to Python as plain integers, and does not take those back.
+# TensorFlow passes these to Python as plain integers, and refuses to convert integers back.
 UNSUPPORTED_DTYPES = frozenset(("qint8", "quint8", "qint16", "quint16", "qint32"))
 
 
 class RunningCalls:
-    """The function calls that are under way, by the name of the function."""
+    """The running calls of each function."""
 
     def __init__(self, sink: PythonSink) -> None:
         self.sink = sink
@@ -49,7 +49,7 @@ class RunningCalls:
 
     @contextlib.contextmanager
     def running(self, function: str, call: int) -> Iterator[None]:
-        """Join what runs in this block to the call."""
+        """Assign the ops of this block to the call."""
         if tf.is_async():
             yield
             return
@@ -63,13 +63,13 @@ class RunningCalls:
                 self._under_way[function].remove(call)
 
     def only_call(self, function: str | None) -> int:
-        """The one call of the function that is under way, else UNJOINED."""
+        """Return the only running call of the function; NO_CALL if there is none or more than one."""
         under_way = self._under_way.get(function, ()) if function is not None else ()
         return under_way[0] if len(under_way) == 1 else NO_CALL
 
 
 class _PythonProbe:
-    """The Python function of a probe node. It lives as long as the process, as a dataset may call it late."""
+    """The Python function of a probe node. It lives as long as the process, because a dataset may call it late."""
 
     __slots__ = ("__weakref__", "_dtype", "_function", "_look", "_session", "_tensor")
     recordings: ClassVar[WeakValueDictionary[int, RunningCalls]] = WeakValueDictionary()  # by session
@@ -82,7 +82,7 @@ class _PythonProbe:
     def __call__(self, value: Any) -> Any:
         calls = self.recordings.get(self._session)
         if calls is not None:
-            bad = harmless(self._note, calls, np.asarray(value))  # a scalar comes as a number
+            bad = harmless(self._note, calls, np.asarray(value))  # TensorFlow passes a scalar as a Python number
             hit = calls.sink.bench.take_stop() if calls.sink.bench is not None else 0
             if hit:
                 raise ArithmeticError(f"tensorsleuth: stopped by hit {hit} of break_when")
@@ -122,15 +122,15 @@ class PythonProber(InPlaceProber):
     def _covers(self, dtype: int) -> bool:
         name = dtype_of(dtype).name
         if name in UNSUPPORTED_DTYPES:
-            self._not_covered(f"{name} tensors inside functions", "they do not come back from Python as they went in")
+            self._not_covered(f"{name} tensors inside functions", "a round trip through Python would change them")
         return name not in UNSUPPORTED_DTYPES
 
     def join(self, copy: Any, session: int) -> None:
-        pass  # `Calls` knows
+        pass  # RunningCalls already knows the call
 
 
 def _node(name: str, source: str, dtype: int, python_probe: _PythonProbe) -> Any:
-    """The node runs on the host whatever device the tensor is on, hence no device."""
+    """Return a probe node. It has no device, because Python runs on the host in any case."""
     _PythonProbe.alive.append(python_probe)
     node = tf.NodeDef(name=name, op="PyFuncStateless", input=[source])
     node.attr["token"].s = tf.register_python(python_probe)

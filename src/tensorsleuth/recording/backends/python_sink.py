@@ -1,4 +1,4 @@
-"""Writes a trace from Python, with NumPy for a kernel: for where there is no native library. Same files, slower."""
+"""Writes a trace from Python with NumPy, if the native library is missing. The files are the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tensorsleuth.trace.storage.value_writer import ValueWriter
 
 MAX_REMEMBERED = 1 << 16
 INPUTS_PER_ROW = CALL["inputs"].shape[0]
-MAX_COUNT = 0xFFFF_FFFF  # that a count of a row can hold
+MAX_COUNT = 0xFFFF_FFFF  # the largest count that a row can hold
 
 
 class _ThreadState(threading.local):
@@ -35,12 +35,12 @@ class _ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.number = next(self._numbers) & 0xFFFF
-        self.forward = 0  # while a gradient function runs: the op that it differentiates
-        self.scope = 0  # the name scope that Python is in
+        self.forward = 0  # the op that the running gradient function differentiates
+        self.scope = 0  # the current name scope of Python
 
 
 class PythonSink:
-    """Takes calls and tensors; any thread may call."""
+    """Records calls and tensors. Any thread may use it."""
 
     def __init__(self, folder: Folder, plan: TracePlan) -> None:
         say = _only_once(complain)
@@ -49,19 +49,19 @@ class PythonSink:
         self._shapes = ShapeWriter(folder, say)
         self._values = ValueWriter(folder, plan.value_bytes, say) if plan.value_bytes else None
         self._numbers = itertools.count(1)
-        self._made: dict[int, tuple[int, int]] = {}  # which op made a tensor, or took it first: bounded, for gradients
+        self._made: dict[int, tuple[int, int]] = {}  # tensor -> the op that made it or first used it; bounded
         self._took: dict[int, tuple[int, int]] = {}
         self._thread = _ThreadState()
         self._step = -1
         self.latest_call = 0
         self._bad_rows = 0
-        self._level = 0  # of the guard: off, on, strict
-        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=MAX_REMEMBERED)  # what graphs computed that was bad
-        self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
+        self._level = 0  # the guard's level: off, on, strict
+        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=MAX_REMEMBERED)  # bad tensors of graphs
+        self.suspicious = False  # the guard knows of bad tensors, so the hook must ask it before a variable is written
         self.recording = True
         self.native = None
-        self.bench: Any = None  # where conditions are judged, see live/breakpoints/
-        self.forget_places: Callable[[], None] = lambda: None  # the hook's
+        self.bench: Any = None  # evaluates conditions, see live/breakpoints/
+        self.forget_places: Callable[[], None] = lambda: None  # set by the hook
 
     def next_call(self) -> int:
         self.latest_call = next(self._numbers)
@@ -78,24 +78,24 @@ class PythonSink:
             self._calls.append(_constant_fill(whole))
 
     def begin_call(self, op: int, call: int, began: int) -> None:
-        """Do nothing: only native code records calls that are under way."""
+        """Do nothing: only native code records running calls."""
 
     def end_call(self, call: int) -> None:
         pass
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
-        """Note a tensor that an eager op made; is it bad?"""
+        """Record the output of an eager op, and return whether it is bad."""
         array = tf.array_of(tensor) if look else None
         where = number, call, uid & MAX_COUNT, uid >> 32 & MAX_COUNT
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
     def note_buffer(self, tensor: Any, number: int, call: int) -> None:
-        """Do nothing: only the native library records where tensors lie."""
+        """Do nothing: only the native library records memory addresses of tensors."""
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
-        """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
+        """Record a tensor, and return whether it is bad. `where` is its id, its call or step, and two more fields."""
         if mode == Mode.CURT_HEALTH and self._level:
-            mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
+            mode = Mode.FULL_HEALTH  # the guard needs it, and here it costs no more
         if self.bench is not None and array is not None:
             mode = self.bench.closer(mode, where[0])
         health = TensorHealth(0) if array is None else measure_health(array, dtype, mode)
@@ -126,11 +126,11 @@ class PythonSink:
         return EventFlag.VALUE if self._values.keep(number, memoryview(data)) else EventFlag(0)
 
     def _raise_alarms(self, number: int, health: TensorHealth) -> None:
-        """Keep what surrounds the first bad row of each kind, and the calls of that time."""
+        """Preserve the rows around the first bad row of each kind, and the calls of that time."""
         if self._values is not None and not self._events.alarm:
             self._values.freeze_soon()
         infinities = [kind for kind, count in enumerate((health.pos_inf, health.neg_inf), 1) if count]
-        for kind in [*infinities, *([0] if health.nan or not infinities else [])]:  # 0: a NaN, or was not counted
+        for kind in [*infinities, *([0] if health.nan or not infinities else [])]:  # 0: NaN, or a mode without counts
             self._events.raise_alarm(number, kind)
             self._calls.raise_alarm(self._calls.head, kind)
 
@@ -142,7 +142,7 @@ class PythonSink:
         return op if key == uid else 0
 
     def set_taker(self, kind: int, uid: int, op: int) -> None:
-        """An op of that type took the tensor as its first input."""
+        """Note that an op of this type has used the tensor as its first input."""
         key = hash((kind, uid))
         self._took[key % MAX_REMEMBERED] = key, op
 
@@ -173,7 +173,7 @@ class PythonSink:
         return self._step
 
     def keep_values(self, folder: Folder, bound: int) -> None:
-        """Keep values from now on, where that was not planned."""
+        """Keep values from now on, even if the plan had none."""
         if self._values is None:
             self._values = ValueWriter(folder, bound, complain)
 
@@ -195,7 +195,7 @@ class PythonSink:
         self.suspicious = bool(suspicious)
 
     def name_devices(self, devices: Sequence[str]) -> None:
-        """Only the optimizer's pass sees where ops are placed."""
+        """Do nothing: only the pass of the graph optimizer sees the devices of ops."""
 
     def events(self) -> int:
         return self._events.head
@@ -214,7 +214,7 @@ class PythonSink:
                 file.close()
 
     def abandon(self) -> None:
-        """In a forked child: the files are the parent's."""
+        """Drop the files in a forked child: they belong to the parent."""
         self.recording = False
         for file in (self._events, self._calls, self._shapes, self._values):
             if file is not None:
@@ -240,7 +240,7 @@ def saturation_of(tensor_health: TensorHealth) -> EventFlag:
 
 
 def _measurements(tensor_health: TensorHealth) -> tuple[Any, ...]:
-    """The rest of a row: counts, range, moments, the first bad value."""
+    """Return the remaining fields of a row: counts, range, moments, the first bad value."""
     return (*(min(count, MAX_COUNT) for count in tensor_health[1:7]), *tensor_health[7:])
 
 
@@ -249,7 +249,7 @@ def _constant_fill(row: tuple[Any, ...]) -> RowMaker:
 
 
 def _only_once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """A full disk stops all files of a trace: it is said once."""
+    """Report a full disk only once, although it stops all files of a trace."""
     messages = itertools.count()
 
     def once(message: str) -> None:

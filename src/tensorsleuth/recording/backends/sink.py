@@ -19,12 +19,12 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
-FIRST_FETCH_STEP = 1 << 62  # beyond the step ids that TensorFlow gives out
-MAX_BAD_TENSORS = 65_536  # tensors of one call that were bad
+FIRST_FETCH_STEP = 1 << 62  # larger than any step id of TensorFlow
+MAX_BAD_TENSORS = 65_536  # bad tensors that are kept for one call
 
 
 class Sink(Protocol):
-    """Takes calls and tensors, and hands out call numbers."""
+    """Records calls and tensors, and assigns call numbers."""
 
     @property
     def native(self) -> loader.Native | None: ...
@@ -81,10 +81,10 @@ class NativeSink:
         self.close = native.close
 
     def abandon(self) -> None:
-        pass  # the library forgets its files by itself when it finds itself in a forked child
+        pass  # the library itself drops its files when it detects a fork
 
     def keep_values(self, folder: Folder, bound: int) -> None:
-        """Keep values from now on, where that was not planned."""
+        """Keep values from now on, even if the plan had none."""
         paths = (str(folder / name).encode() for name in ("value_rows.bin", "values.bin"))
         error = self._native.open_values(*paths, bound)
         if error:
@@ -107,25 +107,25 @@ class NativeSink:
             row.kind = CallKind.MORE_INPUTS
 
     def begin_call(self, op: int, call: int, began: int) -> None:
-        """Say that a function runs on this thread, until `end_call`."""
+        """Note that a function runs on this thread until `end_call`."""
         self._native.begin_call(op, call, self._step, began)
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
-        """Note an eager tensor; True where it is bad."""
+        """Record an eager tensor, and return whether it is bad."""
         view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
         row_place = loader.RowPlace(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
         self._native.born(tensor, view.dtype, row_place)
         bad = bool(self._native.note(view, look, row_place))
-        del array  # held its memory until here
+        del array  # it kept the tensor's memory alive until here
         return bad
 
     def note_buffer(self, tensor: Any, number: int, call: int) -> None:
-        """Note where an eager tensor lies, where it is large; nothing else of it."""
+        """Record only the memory address of an eager tensor, if the tensor is large."""
         row_place = loader.RowPlace(call, number, tensor._id & 0xFFFF_FFFF, tensor._id >> 32, EventKind.EAGER)
         self._native.born(tensor, tensor._datatype_enum(), row_place)
 
     def note_fetched(self, value: Any, number: int, call: int, look: int) -> None:
-        """Note a tensor of a graph that came out of it: under a step of its own, joined to the call."""
+        """Record a fetched tensor of a graph under a step id of its own, and join that to the call."""
         step = FIRST_FETCH_STEP + call
         self._native.call(loader.CallRow(call=call, step=self._step, kind=CallKind.JOIN, tf_step=step))
         view, array = tensor_view(value)
@@ -137,7 +137,7 @@ class NativeSink:
         self._native.set_suspicious(0)
 
     def take_bad(self, call: int) -> list[tuple[int, bool]]:
-        """The tensors that were bad in a function's call, and whether with a NaN; each once."""
+        """Return the bad tensors of a function's call, each once, with whether they contain NaN."""
         with self._taking:
             taken = self._native.take_bad(call, self._bad, MAX_BAD_TENSORS)
             numbers = self._bad[: 2 * taken] if taken else []
@@ -145,12 +145,12 @@ class NativeSink:
 
 
 def _threads_file(folder: Folder) -> bytes:
-    """Only a recording on disk outlives the program."""
+    """Return the path of the file of threads; empty for a recording in memory, which ends with the program."""
     return os.fsencode(folder / THREADS_FILE) if isinstance(folder, Path) else b""
 
 
 def _open_memory(native: loader.Native, folder: Folder, plan: TracePlan) -> int:
-    """Open the files that say how memory is used, and time, where the plan has them; 0 or errno."""
+    """Open the files for memory and time that the plan includes. Return 0 or errno."""
     rings = {"memory": plan.samples, "buffers": plan.buffers, "passed": plan.op_ends}
     wanted = [(folder / f"{name}.bin", ring) for name, ring in rings.items() if ring is not None]
     files = [(str(path).encode(), ring.chunk_rows, ring.chunks) for path, ring in wanted]
@@ -166,7 +166,7 @@ def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Sessio
 
 
 def tensor_view(tensor: Any) -> tuple[loader.TensorView, Any]:
-    """An eager tensor as the native library sees it, and what holds its memory meanwhile."""
+    """Return the native library's view of an eager tensor, and an object that keeps its memory alive."""
     array = np.ascontiguousarray(tf.array_of(tensor))
     view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, tensor._datatype_enum(), len(tensor.shape))
     view.dims[: min(len(tensor.shape), 8)] = tensor.shape[:8]

@@ -1,7 +1,7 @@
-"""Functions that this process has run by others, as a coordinator does: may they be watched there?
+"""Functions that this process runs on others, as a coordinator does: finds whether they can be watched there.
 
-A watched copy has ops of ours in it. A process that is recorded into the same run knows them, and writes what they see
-into its own folder, under our numbers; any other would refuse the copy, so the function runs there as it is.
+A watched copy contains our ops. A process that records into the same run knows them, and writes its rows into its own
+folder under our numbers. Any other process would reject the copy, so it gets the original function.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 
-JOB_PREFIX = "/job:"  # in the name of a device that may be another process's
+JOB_PREFIX = "/job:"  # in the device names of other processes
 _TASK = re.compile(r"/job:(\w+)/.*?task:(\d+)")
 
 
 class RemoteTasks:
-    """Knows which devices are another process's, and which of those processes are watched."""
+    """Finds the task of a device in another process, and whether that process is watched."""
 
     def __init__(self, folder: Folder, catalog: CatalogWriter, native: bool) -> None:
-        self._folder = folder if isinstance(folder, Path) and native else None  # the guard has none
+        self._folder = folder if isinstance(folder, Path) and native else None  # None for the guard, which is in memory
         self._catalog = catalog
         self._tasks: dict[str, tuple[str, int] | None] = {}
         self._watched: dict[tuple[str, int], bool] = {}
 
     def task(self, device: str | None) -> tuple[str, int] | None:
-        """The task that a device belongs to, where that is another process."""
+        """Return the task that a device belongs to, if it is in another process."""
         if not device or JOB_PREFIX not in device:
             return None
         if device not in self._tasks:
@@ -41,7 +41,7 @@ class RemoteTasks:
         return self._tasks[device]
 
     def is_watched(self, task: tuple[str, int]) -> bool:
-        """Does that process record into our run; where it does not, that is said."""
+        """Return whether that process records into our run. If not, list it as not covered."""
         known = self._watched.get(task)
         if known is None:
             known = self._watched[task] = self._serves(task)
@@ -53,7 +53,7 @@ class RemoteTasks:
 
     @property
     def prober(self) -> Prober:
-        """Return what adds probes to functions that run there: after the graph optimizer, as here."""
+        """Return the prober for functions that run there. As here, it acts after the graph optimizer."""
         assert self._folder is not None
         return RemoteProber(self._folder.parent / SHARED_FOLDER) if tf.optimizer_is_on() else InPlaceProber()
 

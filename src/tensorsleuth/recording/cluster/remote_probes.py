@@ -1,7 +1,7 @@
-"""Has the library of another process put the probes in, once its TensorFlow has optimised a function that we sent it.
+"""Has another process insert the probes, after its TensorFlow has optimised a function that we sent there.
 
-As in `optimizer_probes`, the copy only names its nodes. Which of them to look at lies in the run's folder, in a file
-of the copy's name: the library there looks for it when it meets the function for the first time.
+As in `optimizer_probes`, the copy only labels its nodes. A file in the run's folder, named after the copy, lists the
+nodes to probe. The library in that process reads it when it meets the function for the first time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tensorsleuth.recording.functions.probes import ProbeContext, Prober, add_jo
 
 
 class RemoteProber:
-    """Names the nodes of a copy, and leaves word for whoever runs it."""
+    """Labels the nodes of a copy, and writes the list of probes for the process that will run it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -35,10 +35,10 @@ class RemoteProber:
         add_join(copy, session)
 
     def took_effect(self, copy: str) -> bool:
-        return True  # elsewhere: it is not known here
+        return True  # unknown here, since the copy runs elsewhere
 
     def fallback(self) -> Prober:
         return self
 
     def forget(self, copy: str) -> None:
-        pass  # it may still be looked for; it goes with the run
+        pass  # the other process may still read the file, which is deleted with the run

@@ -1,4 +1,4 @@
-"""Hears with which strategy the program trains: the devices of its replicas, and which worker of a cluster this is."""
+"""Records the program's distribution strategy: the devices of its replicas, and this worker's place in a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Note = Callable[[dict[str, Any]], None]
 
 
 class StrategyNotes:
-    """Tells `note` of each strategy that runs something, and `started` of the graph in which its replicas make ops."""
+    """Passes each strategy to `note`, and each graph in which replicas create ops to `started`."""
 
     def __init__(self, note: Note, started: Callable[[Any], None]) -> None:
         self._note = note
@@ -24,7 +24,7 @@ class StrategyNotes:
         self._noted: list[dict[str, Any]] = []
 
     def note_use(self, extended: Any) -> None:
-        """A strategy is about to run something on its replicas."""
+        """Note a strategy that is about to run code on its replicas."""
         if not tf.executing_eagerly():
             self._started(tf.ops.get_default_graph())
         found = _replicas(extended) | _task(extended)
@@ -34,7 +34,7 @@ class StrategyNotes:
 
 
 def is_later_replica() -> bool:
-    """Is this the thread of a replica other than the first: what it runs belongs to the step of the first one."""
+    """Return whether this thread runs a replica other than the first. Its ops belong to the first one's step."""
     thread = threading.current_thread()
     return isinstance(thread, mirrored_run._MirroredReplicaThread) and thread.replica_id > 0
 
@@ -45,14 +45,14 @@ def task_of_environment() -> dict[str, Any]:
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         tasks = config["cluster"][config["task"]["type"]]
         return _task_fields(config["task"]["type"], config["task"]["index"], len(tasks))
-    except (ValueError, KeyError, TypeError):  # there is none, or it is not for us to say that it is wrong
+    except (ValueError, KeyError, TypeError):  # TF_CONFIG is missing or malformed, and reporting that is not our task
         return {}
 
 
 def _replicas(extended: Any) -> dict[str, Any]:
     try:
         devices = [str(device) for device in extended.worker_devices]
-    except (RuntimeError, NotImplementedError, AttributeError):  # the strategy of a program that has none
+    except (RuntimeError, NotImplementedError, AttributeError):  # the default strategy of a program without any
         return {}
     return {"replicas": devices} if len(devices) > 1 else {}
 
