@@ -1,4 +1,4 @@
-"""Callbacks of the eager hook: a new call site, a call of a function, an error."""
+"""Callbacks of the eager hook for new call sites, calls of functions, and errors."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tensorsleuth.recording.tensorflow.gradient_marks import ARGUMENT_MAKER
 from tensorsleuth.recording.tensorflow.op_outputs import count_outputs
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-END_OF_DATA = "OutOfRangeError"  # how a dataset says that it is at its end
+END_OF_DATA = "OutOfRangeError"  # raised by a dataset at its end
 FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
 
 class EagerCallbacks:
-    """The rare part of watching eager execution; the frequent part is native."""
+    """Handles the rare events of eager execution. Native code handles the frequent ones."""
 
     def __init__(
         self,
@@ -63,15 +63,15 @@ class EagerCallbacks:
         self._texts = texts
         self.feeds = Feeds(op_sites, call_sites, sink, texts)
         self._traces = Lazy(lambda: TraceNotes(catalog))
-        self._run_copies: set[str] = set()  # copies that have run
-        self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
+        self._run_copies: set[str] = set()  # watched copies that have run at least once
+        self.known_ops: set[str | bytes] = set()  # names of ops, for which the hook need not call `call_function`
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> OpSite:
-        """Return the facts that the hook needs about an op called from a new place."""
+        """Return the facts that the hook needs about an op at a new call site."""
         return self._places.of_caller(tf.as_text(op), outputs, forward)
 
     def intern_before_run(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> OpSite | None:
-        """Return the same facts before the op has run; None if only its outputs tell how many there are."""
+        """Return the same facts before the op has run; None if only its result shows the number of outputs."""
         outputs = count_outputs(tf.as_text(op), args)
         place = self._places.of_caller(tf.as_text(op), outputs, forward) if outputs is not None else None
         if place is not None and not forward:
@@ -79,14 +79,14 @@ class EagerCallbacks:
         return place
 
     def note_texts(self, op: str, args: Sequence[Any], place: int) -> None:
-        """An op may be given texts."""
+        """Pass an op to the text summaries if it may take strings."""
         if self._texts is not None and op in RELEVANT_OPS:
             harmless(self._texts().note_op, op, args, place, self._places.site_of(place))
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
-        """The arguments of an op that takes functions, with their watched copies in their places."""
+        """Return an op's arguments, with watched copies in place of functions."""
         if args[1] == tf.MAKE_ITERATOR and not self._sink.maker(getattr(args[FIRST_INPUT], "_id", 0)):
-            self._catalog.not_covered("functions of datasets made before recording began", "they are built in already")
+            self._catalog.not_covered("functions of datasets made before recording began", "they are already built in")
         names = set(function_attributes(tf.as_text(args[1])))
         changed = list(args)
         for at in range(FIRST_INPUT, len(args) - 1):
@@ -111,7 +111,7 @@ class EagerCallbacks:
     def call_function(
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
-        """Run a function's watched copy, and note the call; None where this is no function but an op."""
+        """Run the watched copy of a function, and record the call. Return None if the name is that of an op."""
         if tf.op_definition(tf.as_text(name)) is not None:
             self.known_ops.add(name)
             return None
@@ -137,13 +137,13 @@ class EagerCallbacks:
             raise_in_program(first_alarm(self._observers.on_call_failed, call, error))
             if GUARD_STOP_MESSAGE in str(error) or not harmless(self._failed_call, call, error):
                 raise
-            return run(call.name, inputs)  # the copy could not be made to run
+            return run(call.name, inputs)  # TensorFlow cannot run the copy
         seen = harmless(self._end, call, outputs)
         raise_in_program(first_alarm(self._observers.on_call_end, call, outputs, bool(seen)))
         return outputs
 
     def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
-        """Note that a function is called; what to run for it."""
+        """Record a call of a function, and return it with the name of the function to run."""
         find = _GraphFinder(sys._getframe(3))
         functions = self._functions()
         task = self._remote().task(device) if device and JOB_PREFIX in device else None
@@ -170,13 +170,13 @@ class EagerCallbacks:
         return FunctionCall(name, watched.name, joined, number, began, place, watched, flight, kind == "train")
 
     def _keep_for_replay(self, number: int, name: str, find: _GraphFinder, inputs: Sequence[Any]) -> Any:
-        """Keep what a call begins with, where it may have to be run again."""
+        """Keep the inputs and variables of a call if a replay may need them."""
         if self._replay_buffer is None or not harmless(self._functions().keeps_inputs, name):
             return None
         return harmless(self._replay_buffer().begin, number, name, find, inputs)
 
     def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
-        """Note what came back; True where the function's inside was looked at."""
+        """Record the outputs of a call. Return whether probes recorded its inside."""
         seen = call.watched is not None
         if call.watched is not None and call.run_name not in self._run_copies:
             self._run_copies.add(call.run_name)
@@ -185,7 +185,7 @@ class EagerCallbacks:
         for index, tensor in enumerate(outputs):
             look = call.place[4][tensor._datatype_enum()]
             self._sink.set_maker(tensor._id, call.place[0])
-            if look != DO_NOT_LOOK:  # a watched function has looked at it already
+            if look != DO_NOT_LOOK:  # for a watched function, a probe has recorded the values
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.note_tensor(tensor, call.place[1] + index, call.number, tensor._id, close)
             else:
@@ -195,19 +195,19 @@ class EagerCallbacks:
         return seen
 
     def _failed_call(self, call: FunctionCall, error: Any) -> bool:
-        """Note the error; True where it is our copy's fault and the original has not begun to run."""
+        """Record the error. Return True if our copy caused it and the original has not begun to run."""
         if call.watched is not None and call.run_name not in self._run_copies and is_caused_by_copy(error):
             self._functions().refuse(call.name, f"its watched copy does not run: {error}")
             return True
         restore_message(error)
-        inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # the last is the call's number
+        inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # without the call's number
         self._note_failure(call.number, call.place[0], error, inputs)
         if call.replayable is not None and self._replay_buffer is not None:
             harmless(self._replay_buffer().fail, call, call.replayable)
         return False
 
     def _note_external_inputs(self, inputs: Sequence[Any], watched_copy: WatchedCopy, call: int) -> None:
-        """Arguments that no op made, as far as we saw: data that comes in here."""
+        """Record the arguments that no recorded op made, which are data that enters here."""
         for number, tensor, look in external_inputs(inputs, self._places, self._sink):
             if look != DO_NOT_LOOK:
                 self._sink.note_tensor(tensor, watched_copy.first + number, call, tensor._id, look)
@@ -216,7 +216,7 @@ class EagerCallbacks:
                 self._sink.note_buffer(tensor, watched_copy.first + number, call)
 
     def on_op_failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
-        """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
+        """Record an error of an op. OutOfRangeError is none: datasets end with it."""
         if not issubclass(kind, tf.TensorFlowErrors) or tf.error_name(error) == END_OF_DATA:
             return
         raise_in_program(first_alarm(self._observers.on_op_failed, tf.as_text(op), error))
@@ -235,33 +235,33 @@ class EagerCallbacks:
         self._sink.call(CallKind.FAILED, call, op, time.monotonic_ns(), 0, [])
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
-        """Look at a tensor whose memory the native hook cannot reach; is it bad?"""
+        """Record a tensor whose memory the native hook cannot reach, and return whether it is bad."""
         return self._sink.note_tensor(tensor, number, call, uid, look)
 
     def look_inside(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
-        """An op has run in a step in which the model is looked into."""
+        """Pass an op to the observers, in a step in which layer statistics sample the model."""
         self.note_texts(tf.as_text(args[1] if entry == 0 else args[2]), args, place)
         for told in self._observers.on_eager_op:
             harmless(told, entry, args, result, place)
 
     def on_bad_output(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
-        """An op put out something that is not finite; the guard may raise."""
+        """Tell the observers of an op with a bad output. They may raise in the program."""
         outputs = result if isinstance(result, list) else [result]
         raise_in_program(first_alarm(self._observers.on_bad_op, tf.as_text(op), inputs, call, outputs))
 
     def on_variable_write(self, op: str | bytes, inputs: Sequence[Any]) -> None:
-        """An op is about to write a variable; the guard may raise."""
+        """Tell the observers that an op is about to write a variable. They may raise in the program."""
         raise_in_program(first_alarm(self._observers.on_write, tf.as_text(op), inputs))
 
 
 def raise_in_program(alarm: Alarm) -> None:
-    """Raise what the guard has to say, without a trace of what it was found in."""
+    """Raise the error of an observer in the program, without the error that was being handled."""
     if alarm is not None:
         raise alarm from None
 
 
 class _GraphFinder:
-    """Finds the Python graph of the function that is being called, where it is asked for: seldom, and it takes time."""
+    """Finds the Python graph of the called function, but only when called, because that is slow and seldom needed."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -271,7 +271,7 @@ class _GraphFinder:
 
 
 class _RenamedFunction:
-    """Stands for a function under another name; while it lives the original does, and no copy is taken away."""
+    """Stands for a function under another name. It keeps the original alive, so no copy is removed meanwhile."""
 
     def __init__(self, name: str, original: Any, watched_functions: WatchedFunctions) -> None:
         self.name = name

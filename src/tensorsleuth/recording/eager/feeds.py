@@ -1,4 +1,4 @@
-"""Values that pass between Python and TensorFlow without an op: arrays that are fed, bad tensors that are read."""
+"""Values that pass between Python and TensorFlow without an op: fed arrays, and bad tensors that Python reads."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MAX_NOTED_PER_OP = 8  # at what went into an op that made something bad, for each place in the program
-MAX_BAD_READS = 1000  # that are noted
-_NUMBER_KINDS = "fcV"  # of NumPy: floats, complex numbers, and V for those that NumPy has not, as bfloat16
+MAX_NOTED_PER_OP = 8  # how often to record the inputs of an op with bad outputs, for each place in the program
+MAX_BAD_READS = 1000  # the most reads to record
+_NUMBER_KINDS = "fcV"  # NumPy's kinds: float, complex, and V for other types such as bfloat16
 
 
 class Feeds:
-    """Notes what the program feeds, where it does."""
+    """Records the values that the program feeds."""
 
     def __init__(
         self, op_sites: OpSites, call_sites: CallSites, sink: Sink, texts: Lazy[TextInputs] | None = None
@@ -40,7 +40,7 @@ class Feeds:
         self._noted_times: dict[int, int] = {}
 
     def note_conversion(self, value: Any, tensor: Any) -> None:
-        """Python made a tensor of a value. Numbers are too many to note, unless they are not finite."""
+        """Record a tensor that TensorFlow made of a Python value. Skip finite numbers, which are too many."""
         if isinstance(value, int | float) and math.isfinite(value):
             return
         site = self._sites.of_caller(2)
@@ -62,7 +62,7 @@ class Feeds:
             self._sink.note_tensor(tensor, place[1], call, tensor._id, look)
 
     def note_external_inputs(self, op: int, inputs: Sequence[Any]) -> list[int]:
-        """An op made something bad: look at what went in that no op made. The uids of all its inputs."""
+        """Record those inputs of an op with bad output that no op made. Return the uids of all inputs."""
         looked = self._noted_times[op] = self._noted_times.get(op, 0) + 1
         return [self._uid(value, op, looked <= MAX_NOTED_PER_OP) for value in _flat(inputs)]
 
@@ -78,13 +78,13 @@ class Feeds:
             return int(getattr(handle, "_id", NO_UID))
         if handle is None:
             self._note(tensor, site)
-        else:  # the op read the variable by itself
+        else:  # the op itself reads the variable
             self._note(tensor, site, tf_variables.READ_VARIABLE, [handle._id])
         return int(tensor._id)
 
 
 class BadReads:
-    """Notes which tensors with a NaN or an infinity in them become numbers of Python."""
+    """Records which tensors with NaN or infinite values Python reads as numbers."""
 
     def __init__(self, catalog: CatalogWriter, call_sites: CallSites) -> None:
         self._catalog = catalog
@@ -92,8 +92,8 @@ class BadReads:
         self._noted: set[int] = set()
 
     def note_read(self, tensor: Any, value: Any) -> None:
-        """Python reads a tensor."""
-        kind = value.dtype.kind if hasattr(value, "dtype") else ""  # a text is bytes
+        """Record that Python reads a tensor, if its value is bad."""
+        kind = value.dtype.kind if hasattr(value, "dtype") else ""  # a string is a bytes object
         if not kind or kind not in _NUMBER_KINDS or len(self._noted) >= MAX_BAD_READS:
             return
         finite = np.isfinite(value)
@@ -104,12 +104,12 @@ class BadReads:
 
 
 def _is_large(tensor: Any) -> bool:
-    """Return whether it is of a size that is noted for its memory alone."""
+    """Return whether the tensor's size alone is reason to record its memory."""
     return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= MIN_BUFFER_BYTES
 
 
 def _flat(inputs: Sequence[Any]) -> Iterator[Any]:
-    """The inputs one by one, as native/src/eager/eager_hook.cc counts them."""
+    """Yield the inputs one by one, in the order of native/src/eager/eager_hook.cc."""
     for value in inputs:
         if type(value) in (list, tuple):
             yield from value

@@ -1,4 +1,4 @@
-"""Names for the places in a program from which eager ops are called, and how closely to look at what each makes."""
+"""The places in a program that call eager ops, and the modes for the outputs there."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tensorsleuth.recording.structure.name_scopes import NameScopes
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-# The op's id, the id and number of its outputs, a hash of its type, how closely to look at each dtype, and how many
-# arguments of the op are tensors: what follows them are attributes.
+# The op's id, the id and number of its outputs, a hash of its type, the mode for each dtype, and the number of
+# arguments that are tensors; attributes follow them.
 OpSite = tuple[int, int, int, int, bytes, int]
 
 DTYPE_COUNT = 64
 ALL_INPUTS = 255
 _HANDLE_OPS = re.compile(
     "Dataset|Iterator|VarHandleOp"
-)  # noted, so that batches and variables can be led back to their lines
+)  # recorded, because they lead from batches and variables back to their lines
 
 
 class OpSites:
@@ -49,10 +49,10 @@ class OpSites:
         self._modes: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], OpSite] = {}
         self._site_of: dict[int, int] = {}
-        self._alive: dict[int, CodeType] = {}  # by address: equal ones may lie at two
+        self._alive: dict[int, CodeType] = {}  # by address, since equal code objects may have two addresses
 
     def of_caller(self, kind: str, outputs: int, forward: int, depth: int = 1) -> OpSite:
-        """The place of an op that the program calls just now."""
+        """Return the place of an op that the program is calling now."""
         self._keep_code_alive(depth + 1)
         return self.at_site(kind, self._sites.of_caller(depth + 1), outputs, forward, scope=self._scopes.eager)
 
@@ -76,7 +76,7 @@ class OpSites:
         return known
 
     def select(self, selection: Selection) -> None:
-        """Look at other tensors from now on; every place is new."""
+        """Use another selection from now on, and treat every place as new."""
         self._selection = selection
         self._modes.clear()
         self._places.clear()
@@ -96,7 +96,7 @@ class OpSites:
         return looks
 
     def _keep_code_alive(self, depth: int) -> None:
-        """The native hook names places by the addresses of code objects: none may be used again."""
+        """Keep the code objects of the stack alive. The native hook knows places by their addresses."""
         frame: FrameType | None = sys._getframe(depth + 1)
         while frame is not None:
             self._alive[id(frame.f_code)] = frame.f_code

@@ -1,4 +1,4 @@
-"""Notes for which arguments each trace of a tf.function was made, so that retracing can be explained."""
+"""Records the argument types of each trace of a tf.function, which explain retracing."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MAX_TRACES = 2_000  # traces that are noted: a program that makes more of them has been understood
-MAX_ARGUMENT_TEXT = 240  # characters of an argument
+MAX_TRACES = 2_000  # traces to record; more would not explain more
+MAX_ARGUMENT_TEXT = 240  # the length of an argument's description
 MAX_ARGUMENTS = 32
-MAX_FRAMES_TO_CALL = 16  # between a call of a tf.function and that of the trace it chose
+MAX_FRAMES_TO_CALL = 16  # between the call of a tf.function and the call of its trace
 _BACKWARD_PREFIX = "__backward_"
 
 
 class TraceNotes:
-    """Notes every trace once, at its first call."""
+    """Records every trace once, at its first call."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: set[str] = set()
 
     def note_call(self, name: str, call: int, frame: Any) -> None:
-        """A trace is about to run, under this number, on this stack."""
+        """Record a trace that is about to run as the call with this number on this stack."""
         if name in self._known or len(self._known) >= MAX_TRACES:
             return
         self._known.add(name)
@@ -38,13 +38,13 @@ class TraceNotes:
 
 
 def _arguments(concrete: Any) -> list[list[str]]:
-    """Return the arguments' types at tracing, in TensorFlow's own words, by which it also compares them."""
+    """Return the types of the arguments in TensorFlow's notation, which its own tracing compares."""
     parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MAX_ARGUMENTS]
     return [[name, str(parameter.type_constraint)[:MAX_ARGUMENT_TEXT]] for name, parameter in parameters]
 
 
 def _code(function: Any) -> dict[str, Any]:
-    """Return the place where the Python function is written."""
+    """Return the place where the Python function is defined."""
     python = inspect.unwrap(function.python_function)
     python = getattr(python, "__func__", getattr(python, "func", python))
     code = getattr(python, "__code__", None)

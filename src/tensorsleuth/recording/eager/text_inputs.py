@@ -1,4 +1,4 @@
-"""Learns where texts come in: from Python, as arguments of functions, from datasets; and looks at some of them."""
+"""Samples the texts that enter the program: from Python, as arguments of functions, and from datasets."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from tensorsleuth.recording.tensorflow.op_outputs import FAST_PATH_OP, FIRST_INP
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 STATIC_REGEX_OP = "StaticRegexReplace"
-RELEVANT_OPS = frozenset([*TEXT_OPS, *TENSOR_DATASETS, *DATA_READS, *TEXT_MOVES])  # ops that have a say here
+RELEVANT_OPS = frozenset([*TEXT_OPS, *TENSOR_DATASETS, *DATA_READS, *TEXT_MOVES])  # the ops that `note_op` handles
 MAX_WAITING_TENSORS, MAX_REMEMBERED_TEXTS, MAX_LINES = 4096, 1 << 16, 1024
 
 
 class TextInputs:
-    """The recorded texts, by the line where they come in.
+    """The sampled texts, by the line where they enter.
 
-    What Python hands over is looked at there, but told only once an op takes it for text, a dataset or a function takes
-    it: a vocabulary, or the name of a file, is none. What an op made of a text is none that comes in.
+    A string from Python is sampled when it becomes a tensor. We report it only once a text op, a dataset or a function
+    uses it, because a vocabulary or a file name is no text. A string that an op computes does not enter there.
     """
 
     def __init__(self, catalog: CatalogWriter, sink: Sink, is_elsewhere: Callable[[str], bool]) -> None:
         self._catalog = catalog
         self._sink = sink
         self._is_elsewhere = is_elsewhere
-        self._samples: dict[tuple[int, bool], LineTexts] = {}  # by site; single texts apart, most of which are none
-        self._waiting: dict[int, LineTexts] = {}  # by tensor: what Python handed over
-        self._first_sites: dict[int, int] = {}  # where bad texts came in first, by their hash
-        self._reading: set[int] = set()  # ops that draw from datasets, or read files, and those that hand it on
-        self._passing: dict[int, LineTexts] = {}  # by op that hands on what Python handed over
-        self._known_ops: set[int] = set()  # ops that were asked before
+        self._samples: dict[tuple[int, bool], LineTexts] = {}  # by site; lone strings, rarely texts, apart
+        self._waiting: dict[int, LineTexts] = {}  # tensor -> strings from Python that no op has used yet
+        self._first_sites: dict[int, int] = {}  # hash of a bad text -> the site where it first entered
+        self._reading: set[int] = set()  # ops that read datasets or files, and ops that move their output
+        self._passing: dict[int, LineTexts] = {}  # op that moves strings -> the strings from Python
+        self._known_ops: set[int] = set()  # ops that have run before
         self._patterns: set[str] = set()
-        self._string_arguments: dict[str, tuple[int, ...]] = {}  # by function: which arguments are strings
-        self._python_sites: dict[str, int] = {}  # by function of Python in a graph: its site
+        self._string_arguments: dict[str, tuple[int, ...]] = {}  # function -> indices of its string arguments
+        self._python_sites: dict[str, int] = {}  # Python function in a graph -> its site
         self.is_python_asked = self._python_sites.__contains__
 
     def note_conversion(self, value: Any, tensor: Any, site: int) -> None:
-        """Python made a tensor of a text, or of several."""
+        """Sample strings that Python has made a tensor of."""
         look = self._sample(site, value)
         if look is not None:
             if len(self._waiting) >= MAX_WAITING_TENSORS:
@@ -54,7 +54,7 @@ class TextInputs:
             self._waiting[tensor._id] = look
 
     def note_op(self, op: str, args: Sequence[Any], place: int, site: int) -> None:
-        """An op of `ASKED` is run, with these arguments of an eager entry point."""
+        """Handle an op of `RELEVANT_OPS` that runs with these arguments of an eager entry point."""
         if op in DATA_READS:
             self._reading.add(place)
             return
@@ -70,7 +70,7 @@ class TextInputs:
         self._known_ops.add(place)
 
     def _pass_on(self, tensor: Any, place: int) -> None:
-        """Note the same texts in another shape."""
+        """Note an op that moves strings, such as a reshape: its output has the same texts."""
         maker = self._sink.maker(tensor._id) if tensor is not None else NO_MAKER
         look = self._waiting.get(tensor._id) if tensor is not None else None
         look = look or self._passing.get(maker)
@@ -80,7 +80,7 @@ class TextInputs:
             self._reading.add(place)
 
     def note_call(self, name: str, inputs: Sequence[Any], site: int) -> None:
-        """A function is called."""
+        """Sample the string arguments of a called function."""
         places = self._string_arguments.get(name)
         if places is None:
             places = self._string_arguments[name] = tuple(at for at, one in enumerate(inputs) if _is_string(one))
@@ -88,11 +88,11 @@ class TextInputs:
             self._note_taken(name, inputs[at], site)
 
     def python_added(self, token: str, site: int) -> None:
-        """A function of Python is put into a graph: the generator of a dataset, a `numpy_function`."""
+        """Note a Python function that is put into a graph: a dataset's generator, or a `numpy_function`."""
         self._python_sites[token] = site
 
     def python_made(self, token: str, made: Any) -> None:
-        """It gave something. Of what is no text, the first tells."""
+        """Sample the results of such a function. Drop the function if they hold no strings or the sample is full."""
         for one in made if isinstance(made, list) else [made]:
             if getattr(getattr(one, "dtype", None), "kind", "?") in "OSU":
                 look = self._sample(self._python_sites[token], one)
@@ -134,7 +134,7 @@ class TextInputs:
             self._write(look, look.broken >= 2 * look.reported)
 
     def _write(self, look: LineTexts, due: bool) -> None:
-        """Again when it has doubled, and at the end: a program that dies leaves nearly all of it."""
+        """Write a sample when its bad texts have doubled, and at the end. A killed program so loses less than half."""
         if look.taken_by and look.broken and due:
             look.reported = look.broken
             self._catalog.text_summary(look.describe())
@@ -147,7 +147,7 @@ class TextInputs:
 
 
 def _inputs_and_attributes(op: str, args: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The inputs and the attributes among the arguments of an eager entry point."""
+    """Return the inputs and the attributes among the arguments of an eager entry point."""
     if tf.as_text(args[FAST_PATH_OP]) != op:  # TFE_Py_Execute(handle, device, op, inputs, attributes, …)
         return list(args[FIRST_INPUT]), args[FIRST_INPUT + 1] or ()
     definition = tf.op_definition(op)
@@ -160,7 +160,7 @@ def _is_string(value: Any) -> bool:
 
 
 def _string_tensors(inputs: Sequence[Any]) -> Iterator[Any]:
-    """The components of a dataset."""
+    """Yield the string tensors among the inputs. A list of inputs holds the components of a dataset."""
     for value in inputs:
         yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if _is_string(one))
 

@@ -1,4 +1,4 @@
-"""Takes some of the texts in a value, from all over it, without a copy of the others."""
+"""Samples strings evenly from a value, without copying the others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MAX_TEXTS_PER_ROW = 64  # texts of one row, in lists of lists
+MAX_TEXTS_PER_ROW = 64  # in lists of lists
 _INT32, _INT64 = 3, 9
 _RESHAPE_ATTRIBUTES = ("T", STRING, "Tshape", _INT32)
 _GATHER_ATTRIBUTES = ("Tparams", STRING, "Tindices", _INT64, "Taxis", _INT32, "batch_dims", 0)
 
 
 def sample_texts(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
-    """Texts with their rows: of a list, an array, a tensor. Wherever it is stopped, they are from all over it."""
+    """Yield texts of a list, array or tensor with their rows. Even the first few come from all parts of the value."""
     if isinstance(value, str | bytes):
         yield 0, _as_bytes(value)
     elif isinstance(value, tf.EagerTensor):
@@ -44,7 +44,7 @@ def _of_array(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _of_tensor(tensor: Any, most: int) -> Iterator[tuple[int, bytes]]:
-    """Only what is looked at is copied to Python."""
+    """Copy only the sampled strings to Python."""
     size, rows = int(tensor.shape.num_elements()), int(tensor.shape[0]) if tensor.shape.rank else 1
     places = _sampled_positions(size, most)
     if size > most:
@@ -63,7 +63,7 @@ def _numbers(values: Any, dtype: Any) -> Any:
 
 
 def _sampled_positions(size: int, most: int) -> Any:
-    """At even distances, in an order that has no order."""
+    """Return evenly spaced positions in a shuffled order."""
     count = min(size, max(most, 0))
     return np.random.default_rng(0).permutation(np.arange(count) * size // max(count, 1))
 

@@ -1,4 +1,4 @@
-"""A look at some of the texts that a program hands to TensorFlow, spread over all of them."""
+"""The summary of a sample of the texts that enter at one line."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any
 from tensorsleuth.core.texts import STRAY_CHARACTERS, excerpt
 from tensorsleuth.recording.eager.text_sample import sample_texts
 
-MAX_TEXTS, MAX_BYTES = 2048, 1 << 18  # that are looked at, of those that come in at one line: some milliseconds
-MAX_TEXT_LENGTH = 1 << 16  # of one text
+MAX_TEXTS, MAX_BYTES = 2048, 1 << 18  # the sample of one line, which takes some milliseconds
+MAX_TEXT_LENGTH = 1 << 16
 MAX_EXAMPLES = 3
-MAX_BINARY_SHARE = 0.05  # of the rows that are no text, more than which none of them are
+MAX_BINARY_SHARE = 0.05  # if more rows than this are binary, the line's strings are not texts
 _PLAIN_ASCII = bytes([9, 10, 13, *range(0x20, 0x7F)])
-_StrayText = tuple[int, str, list[str]]  # the row, its text, and what should not be there
+_StrayText = tuple[int, str, list[str]]  # the row, its text, and the suspicious parts
 
 
 class LineTexts:
-    """The texts recorded at one line so far."""
+    """The sampled texts of one line."""
 
     def __init__(self, number: int, site: int, drawn: bool = False) -> None:
         self.number = number
         self.site = site
         self.from_dataset = drawn
-        self.taken_by = ""  # nobody has taken them yet
+        self.taken_by = ""  # the op or function that used them first
         self.texts = self.broken = self.seen_elsewhere = self.bytes = 0
         self.kinds: Counter[str] = Counter()
         self.examples: list[tuple[int, str]] = []
-        self.reported = 0  # of the broken, when it was last told
-        self._last: int | None = None  # the tensor that was looked at: an op may be noted twice
+        self.reported = 0  # the number of broken texts in the latest report
+        self._last: int | None = None  # the latest sampled tensor, since an op may be recorded twice
 
     @property
     def is_full(self) -> bool:
         return self.texts >= MAX_TEXTS or self.bytes >= MAX_BYTES
 
     def add(self, value: Any, seen: dict[int, int]) -> None:
-        """Look at a value: Python's, an array, a tensor. `seen`: where each bad text came in first, by its hash."""
+        """Sample a Python value, an array or a tensor. `seen` maps the hash of a bad text to its first site."""
         last, self._last = self._last, getattr(value, "_id", None)
         if last is not None and last == self._last:
             return
@@ -68,22 +68,22 @@ class LineTexts:
 
 
 def _text_unless_plain(raw: bytes) -> str:
-    """The text, or nothing where there is nothing to find: to see that is several times as fast as to search."""
+    """Return the text, or "" if it cannot have any problem. This check is several times faster than the search."""
     if raw.isascii() and not raw.translate(None, _PLAIN_ASCII):
         return ""
     text = raw.decode("utf-8", "replace")
-    return text[:-3] if len(raw) == MAX_TEXT_LENGTH else text  # a letter may have been cut in two
+    return text[:-3] if len(raw) == MAX_TEXT_LENGTH else text  # the cut may have split a letter
 
 
 def _is_binary(raw: bytes, text: str) -> bool:
-    """Return whether it is no text at all: an image, a key, a serialised message, which may hold a text."""
-    body = text.rstrip("\0")  # a field of a fixed size is filled up with these: its text is a text
+    """Return whether it is binary data: an image, a key, or a serialised message, which may contain text."""
+    body = text.rstrip("\0")  # the padding of a fixed-size field, which may be a text
     stray = len(STRAY_CHARACTERS.findall(body))
     return stray * 5 > max(len(body), 5) or stray * 2 >= len(body) or _is_message(raw)
 
 
 def _is_message(raw: bytes) -> bool:
-    """Is it a protocol buffer, as a tf.train.Example is: fields one after the other, up to the very end."""
+    """Return whether it is a protocol buffer, such as a tf.train.Example: fields in a row up to the very end."""
     at, fields = 0, 0
     while at < len(raw):
         tag, at = _varint(raw, at)
@@ -95,7 +95,7 @@ def _is_message(raw: bytes) -> bool:
     return fields > 0 and (at == len(raw) or len(raw) == MAX_TEXT_LENGTH)
 
 
-_FIELD_SIZES = {0: 0, 1: 8, 2: 0, 5: 4}  # by the kind of a field; that of 2 is written before it
+_FIELD_SIZES = {0: 0, 1: 8, 2: 0, 5: 4}  # by the type of a field; type 2 stores its size before the data
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:

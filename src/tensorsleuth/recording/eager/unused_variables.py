@@ -1,4 +1,4 @@
-"""Variables of eager code that a tape watched, and whose gradients nobody asks for."""
+"""Variables of eager code that a tape watched, but whose gradients the program never requests."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MIN_TAPES = 10
-MIN_SOURCES = 2  # who asks about an input, or about one variable by its name, has chosen; a list may miss some
+MIN_SOURCES = 2  # a single source is a deliberate choice, but a list may miss a variable by mistake
 
 
 class UnusedVariables:
-    """Counts the tapes that each was left out of, and notes it once, when there are enough: most never are."""
+    """Counts how many tapes each variable was left out of, and records it once when the count is high enough."""
 
     def __init__(self, catalog: CatalogWriter, frozen: Callable[[], set[int]]) -> None:
         self._catalog = catalog
         self._frozen = frozen
-        self._sources: set[int] = set()  # by any tape: a GAN has two
+        self._sources: set[int] = set()  # of all tapes together, because a GAN has two
         self._missed: Counter[int] = Counter()
 
     def note_gradients(self, tape: Any, sources: Any) -> None:
-        """A tape has given gradients of these, outside of functions."""
+        """Compare the sources of a tape with its watched variables, outside of functions."""
         asked = [uid for uid in map(keras.variable_uid, tf.flat(sources)) if uid is not None]
         self._sources.update(asked)
         if len(asked) < MIN_SOURCES:
