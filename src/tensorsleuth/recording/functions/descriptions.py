@@ -1,4 +1,4 @@
-"""Puts a function into words for the catalogue: nodes, lines, what they differentiate, what is captured."""
+"""Describes functions for the catalogue: nodes, lines, forward ops, captures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.recording.structure.name_scopes import NameScopes
 
 
 class FunctionDescriber:
-    """Describes functions, with what their Python graphs know."""
+    """Describes functions with facts from their Python graphs."""
 
     def __init__(self, call_sites: CallSites, name_scopes: NameScopes, frozen: Callable[[], set[int]]) -> None:
         self._sites = call_sites
@@ -24,7 +24,7 @@ class FunctionDescriber:
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def describe(self, definition: Definition, graph: Any) -> dict[str, Any]:
-        """The fields of a `function` record."""
+        """Return the fields of a `function` record."""
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
         captures = _captures(graph)
         frozen = self._frozen() if captures else set()
@@ -36,7 +36,7 @@ class FunctionDescriber:
     def describe_with(
         self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]
     ) -> dict[str, Any]:
-        """Return the description with the Python ops of the nodes, and with the captures."""
+        """Return the description, given the Python ops of the nodes, and the captures."""
         nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
         signature = definition.proto.signature
         self._scopes.describe(graph, self._key(graph), (node[0] for node in nodes))
@@ -69,7 +69,7 @@ class FunctionDescriber:
         ]
 
     def _forward(self, op: Any) -> list[Any] | None:
-        """The op that this one differentiates, however many gradients deep."""
+        """Return the op that this one differentiates, and for a higher-order gradient the ops before it."""
         origin = forward_op(op)
         if origin is None:
             return None
@@ -82,7 +82,7 @@ class FunctionDescriber:
 
 
 def forward_op(op: Any) -> Any | None:
-    """The op of a Python graph that a gradient op differentiates."""
+    """Return the op of a Python graph that a gradient op differentiates."""
     origin: Any = getattr(op, "_original_op", None)
     while getattr(origin, "_original_op", None) is not None:
         origin = origin._original_op
@@ -90,7 +90,7 @@ def forward_op(op: Any) -> Any | None:
 
 
 def python_op(made: dict[str, Any], node: Any) -> Any | None:
-    """Return the Python op of a node. TensorFlow adds a number to the name of an op that an output is named after."""
+    """Return the Python op of a node. TensorFlow appends a number to an op's name if an output has that name."""
     op = made.get(node.name)
     if op is None:
         op = made.get(node.name.rpartition("_")[0])
@@ -99,14 +99,14 @@ def python_op(made: dict[str, Any], node: Any) -> Any | None:
 
 
 _BACKWARD_PREFIX = "__backward_"
-_GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
+_GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")  # for functions that were traced before the recording
 
 
 def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
     """Return what a call of the function means for counting steps.
 
-    train: it has gradients, so it is a step. backward: TensorFlow made it for a tape outside; it ends a step's
-    forward pass. write: it writes variables only, as an optimizer does. plain: anything else.
+    train: it computes gradients, so each call is a step. backward: TensorFlow made it for an outer tape, and it ends
+    the forward pass of a step. write: it only writes variables, as an optimizer does. plain: anything else.
     """
     if _BACKWARD_PREFIX in definition.proto.signature.name:
         return "backward"
@@ -116,7 +116,7 @@ def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
 
 
 def _captures(graph: Any) -> dict[str, dict[str, Any]]:
-    """Return the captures: argument number -> a variable's name, or just the outer tensor's uid."""
+    """Map the index of each captured argument to the variable's name, or to the uid of the outer tensor."""
     if graph is None:
         return {}
     variables = {id(variable.handle): variable for variable in graph.variables if hasattr(variable, "handle")}
@@ -130,7 +130,7 @@ def _captures(graph: Any) -> dict[str, dict[str, Any]]:
 
 
 def captured_variables(graph: Any, path_of: Callable[[int | None], str | None]) -> dict[int, tuple[str, bool]]:
-    """The variables that a graph captures, by number of the argument: their names, and whether they are trainable."""
+    """Map the argument index of each variable that a graph captures to its name and whether it is trainable."""
     captures = ((int(number), captured) for number, captured in _captures(graph).items())
     variables = [(number, one) for number, one in captures if "variable" in one]
     return {number: (path_of(one["uid"]) or one["variable"], one["trainable"]) for number, one in variables}

@@ -1,4 +1,4 @@
-"""Makes the watched copy of a function that Python or a dataset calls, and of all that it calls in turn."""
+"""Makes the watched copy of a function that Python or a dataset calls, and of all functions that it calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tensorsleuth.recording.tensorflow import internals as tf
 
 @dataclass(frozen=True, slots=True)
 class WatchedCopy:
-    """A function as it will be run."""
+    """The watched copy of a function."""
 
     name: str  # of the copy
     instance: int
-    first: int  # its first tensor: that of its first argument
+    first: int  # the id of its first tensor, which is its first argument
     kind: str  # train, backward, write or plain
 
 
@@ -34,18 +34,18 @@ class CallPosition:
     """The place of a function call inside the function that Python calls."""
 
     parent: int  # instance
-    node: int  # in the parent
-    path: tuple[str, ...]  # the functions on the way, this one last
-    way: tuple[Any, ...]  # the nodes on the way
-    compiled: bool = False  # by XLA, with one of its callers
-    on_elements: bool = False  # a dataset runs it, so that its arguments are elements and no inputs of the node
+    node: int  # the calling node in the parent
+    path: tuple[str, ...]  # the functions from the root to this one
+    way: tuple[Any, ...]  # the nodes from the root to this call
+    compiled: bool = False  # XLA compiles it, with one of its callers
+    on_elements: bool = False  # a dataset runs it, so its arguments are elements and not inputs of the node
 
     @property
     def is_root(self) -> bool:
         return self.parent < 0
 
     def at_node(self, instance: int, number: int, attribute: str, op: str) -> CallPosition:
-        """That of what a node of this function calls."""
+        """Return the position of a function that a node of this function calls."""
         return replace(
             self, parent=instance, node=number, way=(*self.way, number, attribute), on_elements=ops.is_dataset(op)
         )
@@ -55,9 +55,9 @@ class CallPosition:
 
 
 class FunctionCopier:
-    """One function that Python calls is being copied, with all that it calls."""
+    """Copies one function that Python calls, together with all functions that it calls."""
 
-    of_dataset = False  # does a dataset call it
+    of_dataset = False  # whether a dataset calls it
 
     def __init__(self, function_library: FunctionLibrary, prober: Prober, selection: Selection) -> None:
         self.library = function_library
@@ -94,7 +94,7 @@ class FunctionCopier:
     def _copy_called(
         self, copy: Any, graph: Any, instance: int, call_position: CallPosition
     ) -> tuple[set[int], set[str]]:
-        """Copy what the copy calls, and make it call the copies."""
+        """Copy the functions that the copy calls, and make it call these copies."""
         graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
         called: set[int] = set()
         kinds: set[str] = set()
@@ -113,7 +113,7 @@ class FunctionCopier:
         return called, kinds
 
     def refuses(self, name: str, catalogued_function: CataloguedFunction, call_position: CallPosition) -> bool:
-        """Does a function have to be run as it is."""
+        """Return whether a function must run unchanged."""
         if is_compiled(catalogued_function.definition.proto.attr):
             self.note_unseen(name)
             return True
@@ -130,33 +130,33 @@ class FunctionCopier:
             self.selection.note_refused(name, why)
         return why is not None
 
-    # ---- what differs from one purpose to another
+    # ---- differences between the kinds of copies
 
     def copy_name(self, name: str, instance: int, call_position: CallPosition) -> str:
         return f"{name}__sleuth_{self.library.session}_{instance}{'_root' if call_position.is_root else ''}"
 
     def instance(self, catalogued_function: CataloguedFunction, call_position: CallPosition) -> tuple[int, int]:
-        """The ids of the copy and of its first tensor."""
+        """Return the ids of the copy and of its first tensor."""
         fields = {"function": catalogued_function.id, "parent": call_position.parent, "node": call_position.node}
         return self.library.catalog.instance(fields, catalogued_function.definition.tensors)
 
     def prepare(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
-        """Change the copy before its calls are; how its outputs are called then, where that is otherwise."""
+        """Change the copy before its calls are copied. Return the outputs that got a new name."""
         return {}
 
     def inner(self, name: str, node: Any, graphs: dict[str, Any], call_position: CallPosition) -> WatchedCopy | None:
-        """The copy of what a node calls; None where it is called as it is."""
+        """Return the copy of a function that a node calls, or None to call the original."""
         if is_compiled(node.attr):
             self.note_unseen(name)
             return None
         return self.copy(name, graphs.get(name), call_position.entering(name, False))
 
     def slots_to_keep(self, definition: Definition, call_position: CallPosition) -> dict[str, int]:
-        """The tensors that are kept, and their slots."""
+        """Return the tensors to keep for a replay, with their slots."""
         return {}
 
     def probed_for(self, call_position: CallPosition) -> str | None:
-        """The function that Python calls; None for a dataset's."""
+        """Return the function that Python calls; None for a dataset's."""
         return call_position.path[0]
 
     def add_probes(
@@ -167,21 +167,21 @@ class FunctionCopier:
         called: set[int],
         call_position: CallPosition,
     ) -> None:
-        """Have the copy looked at."""
+        """Add probes to the copy."""
         self.prober.add_probes(definition, copy, probe_context, arguments=call_position.on_elements, called=called)
         if call_position.is_root:
             add_call_argument(copy)
             self.prober.join(copy, self.library.session)
 
     def note_unseen(self, name: str) -> None:
-        """A function is compiled by XLA."""
+        """List a function that XLA compiles as not covered."""
         self.selection.note_refused(name, "it is compiled by XLA")
         if not self.library.can_replay:
             self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA; no native library")
 
 
 class CallCopier(FunctionCopier):
-    """For what Python calls. What may have to be run again keeps what it takes from outside."""
+    """Copies functions that Python calls. If a call may be replayed, the copy keeps its outside inputs."""
 
     def __init__(
         self, function_library: FunctionLibrary, prober: Prober, selection: Selection, untouched: bool, kept: bool
@@ -214,7 +214,7 @@ class CallCopier(FunctionCopier):
 
 
 class DatasetCopier(FunctionCopier):
-    """For what a dataset calls: its arguments come from the dataset, and no call of Python's belongs to it."""
+    """Copies functions that a dataset calls: the dataset passes the arguments, and no Python call contains them."""
 
     of_dataset = True
 

@@ -1,4 +1,4 @@
-"""Reads a FunctionDef: its nodes by number, what each puts out, what feeds what."""
+"""Reads a FunctionDef: its nodes by number, their outputs, and the edges between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 MUST_COMPILE = "_XlaMustCompile"
 MAX_ATTRIBUTE_TEXT = 200
 MAX_ATTRIBUTE_VALUES = 16
-REFERENCE_OFFSET = 100  # added to the dtype of a reference to a variable, which no probe may stand behind
+REFERENCE_OFFSET = 100  # marks the dtype of a reference to a variable, which cannot have a probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class OutputArgument:
 
 @dataclass(slots=True)
 class Definition:
-    """A FunctionDef with its names resolved."""
+    """A FunctionDef with resolved names."""
 
     proto: Any
     arguments: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, int] = field(default_factory=dict)
     outputs: list[tuple[OutputArgument, ...]] = field(default_factory=list)
-    first_outputs: list[int] = field(default_factory=list)  # number of each node's first output
+    first_outputs: list[int] = field(default_factory=list)  # for each node, the number of its first output
     tensors: int = 0
 
     def source(self, text: str) -> tuple[int, int]:
-        """(node, output) of a data input; an argument is (-1 - its number, 0)."""
+        """Return the (node, output) of a data input; for an argument, (-1 - its index, 0)."""
         name, *rest = text.split(":")
         if name in self.arguments and len(rest) < 2:
             return -1 - self.arguments[name], 0
@@ -46,7 +46,7 @@ class Definition:
         return number, self._output_number(number, rest)
 
     def resolve(self, text: str, passed: Container[str] = ("Identity",)) -> str:
-        """The tensor that a data input is, seen through ops that hand on their first input."""
+        """Return the source of a data input, skipping ops that pass on their first input."""
         for _ in range(len(self.proto.node_def)):
             number = self.source(text)[0]
             if number < 0 or self.proto.node_def[number].op not in passed:
@@ -55,7 +55,7 @@ class Definition:
         return text
 
     def _output_number(self, number: int, rest: list[str]) -> int:
-        """Return the output number of the node that `arg:index` means."""
+        """Return the index of the node's output that `arg:index` names."""
         at = 0
         for output in self.outputs[number]:
             if rest and output.name == rest[0]:
@@ -64,7 +64,7 @@ class Definition:
         raise KeyError(rest)
 
     def output_names(self, number: int) -> Iterator[tuple[str, int]]:
-        """The node's output tensors as its consumers write them, with their dtypes."""
+        """Yield the node's output tensors by the names that consumers use, with their dtypes."""
         name = self.proto.node_def[number].name
         for output in self.outputs[number]:
             for index, dtype in enumerate(output.dtypes):
@@ -72,7 +72,7 @@ class Definition:
 
 
 def read_definition(proto: Any) -> Definition:
-    """Resolve the names of a function."""
+    """Read a FunctionDef and resolve its names."""
     definition = Definition(proto)
     definition.arguments = {argument.name: i for i, argument in enumerate(proto.signature.input_arg)}
     definition.tensors = len(definition.arguments)
@@ -105,9 +105,9 @@ def _dtypes(node: Any, argument: Any) -> tuple[int, ...]:
 
 
 def called_functions(node: Any) -> Iterator[tuple[str, Any]]:
-    """The functions that a node calls: the attribute's name, and the NameAttrList to read or change."""
+    """Yield the functions that a node calls: the attribute's name, and the NameAttrList."""
     for name in function_attributes(node.op):
-        if name not in node.attr:  # asking a protobuf map for what it has not got would put it there
+        if name not in node.attr:  # reading a missing key would add it to a protobuf map
             continue
         value = node.attr[name]
         if value.func.name:
@@ -117,13 +117,13 @@ def called_functions(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_compiled(attrs: Any) -> bool:
-    """Will XLA compile the function, or node, that has these attributes."""
+    """Return whether XLA compiles the function or node with these attributes."""
     return MUST_COMPILE in attrs and bool(attrs[MUST_COMPILE].b)
 
 
 @cache
 def function_attributes(op: str) -> tuple[str, ...]:
-    """Names of an op's attributes that hold functions."""
+    """Return the names of an op's attributes that hold functions."""
     definition = tf.op_definition(op)
     if definition is None:
         return ()
@@ -131,7 +131,7 @@ def function_attributes(op: str) -> tuple[str, ...]:
 
 
 def describe_attributes(node: Any) -> dict[str, Any]:
-    """A node's attributes as JSON can hold them, long ones cut."""
+    """Return a node's attributes as JSON-compatible values, long ones shortened."""
     if node.op == "Const":
         return _describe_constant(node)
     return {name: described for name, value in node.attr.items() if (described := _describe(value)) is not None}
@@ -157,7 +157,7 @@ def _describe(value: Any) -> Any:
 
 
 def _sizes(shape: Any) -> list[int] | None:
-    """-1 for what is not known until the function runs."""
+    """Return the sizes of a shape, -1 for unknown ones."""
     return None if shape.unknown_rank else [dim.size for dim in shape.dim]
 
 
@@ -182,7 +182,7 @@ def _describe_constant(node: Any) -> dict[str, Any]:
         elements *= dim.size
     if elements <= MAX_ATTRIBUTE_VALUES and tensor.dtype not in _NON_NUMERIC_DTYPES:
         described["value"] = [str(v) for v in tf.constant_value(node).ravel().tolist()]
-    elif elements == 1 and tensor.dtype == STRING and tensor.string_val:  # a separator, a pattern
+    elif elements == 1 and tensor.dtype == STRING and tensor.string_val:  # such as a separator or a pattern
         described["text"] = tensor.string_val[0][:MAX_ATTRIBUTE_TEXT].decode("utf-8", "replace")
     elif tensor.dtype in _FLOATS:
         described |= _non_finite(tf.constant_value(node))
@@ -190,7 +190,7 @@ def _describe_constant(node: Any) -> dict[str, Any]:
 
 
 def _non_finite(values: Any) -> dict[str, bool]:
-    """Return whether an array that is too large to be kept holds NaN or infinities."""
+    """Return whether an array that is too large to keep contains NaN or infinities."""
     found = {"nan": np.isnan(values), "infinite": np.isinf(values)}
     return {name: True for name, where in found.items() if where.any()}
 

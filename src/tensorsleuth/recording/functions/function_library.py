@@ -1,4 +1,4 @@
-"""The functions of the program as they were catalogued, and the copies that were made of them."""
+"""The program's functions in the catalogue, and the copies of them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_DEPTH = 64
-MAX_WATCHED_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
+# The most nodes in all copies together. Functions beyond it run unwatched, and are listed as not covered.
+MAX_WATCHED_NODES = 1_000_000
 
 
-NodePath = tuple[Any, ...]  # from what Python calls to an op: the nodes
-SITE_FIELD, FORWARD_FIELD = 6, 7  # in the words for a node; descriptions.py
+NodePath = tuple[Any, ...]  # the nodes from the function that Python calls down to an op
+SITE_FIELD, FORWARD_FIELD = 6, 7  # indices in a node's description; descriptions.py
 
 
 @dataclass(frozen=True, slots=True)
 class CataloguedFunction:
-    """A function that has been catalogued."""
+    """A function in the catalogue."""
 
     id: int
     definition: Definition
@@ -35,9 +36,9 @@ class FunctionLibrary:
         self, catalog: CatalogWriter, function_describer: FunctionDescriber, session: int, runs_again: bool
     ) -> None:
         self.catalog = catalog
-        self.can_replay = runs_again  # can a call be: that needs the native library
+        self.can_replay = runs_again  # calls can be replayed, which needs the native library
         self.session = session
-        self.nodes = 0  # in all copies
+        self.nodes = 0  # in all copies together
         self._describer = function_describer
         self._outlines = OutlineReader()
         self._known: dict[str, CataloguedFunction] = {}
@@ -45,7 +46,7 @@ class FunctionLibrary:
         self._copies: dict[str, list[str]] = {}
         self._slots: dict[NodePath, tuple[int, tuple[int, ...]]] = {}
         self._next_slot = 1
-        self._fields: dict[str, dict[str, Any]] = {}  # as they were catalogued
+        self._fields: dict[str, dict[str, Any]] = {}  # the catalogue's descriptions
 
     def find_function(self, name: str, graph: Any) -> CataloguedFunction | None:
         known = self._known.get(name)
@@ -60,15 +61,15 @@ class FunctionLibrary:
         return known
 
     def outline(self, name: str) -> FunctionOutline:
-        """Return the outline of a function and all that it calls, before it runs."""
+        """Return the outline of a function and of all that it calls, before it runs."""
         return self._outlines.outline_of(name)
 
     def known_kind(self, name: str) -> str | None:
-        """Return the result of `kind`, if it was computed before."""
+        """Return the result of `kind` if it was computed before, else None."""
         return self._kinds.get(name)
 
     def kind(self, name: str, graph: Any, depth: int = 0) -> str:
-        """Return the kind of a function with all that it calls: train, backward, write or plain."""
+        """Return the kind of a function together with all that it calls: train, backward, write or plain."""
         if name not in self._kinds:
             self._kinds[name] = self._find_kind(name, graph, depth)
         return self._kinds[name]
@@ -83,23 +84,23 @@ class FunctionLibrary:
         return combined_kind(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
 
     def slot(self, node_path: NodePath, dtypes: tuple[int, ...]) -> int:
-        """Return the first slot for the inputs kept of an op. The op is known by its path from what Python calls."""
+        """Return the first slot for the kept outputs of an op. Its path from the root function identifies the op."""
         if node_path not in self._slots:
             self._slots[node_path] = self._next_slot, dtypes
             self._next_slot += len(dtypes)
         return self._slots[node_path][0]
 
     def kept_inputs(self, root: str) -> list[tuple[NodePath, int, tuple[int, ...]]]:
-        """All that is kept of a function: the ops' ways, their first slots, and what they put out."""
+        """Return the kept ops of a function: their paths, first slots, and the dtypes of their outputs."""
         return [(way, *slot) for way, slot in self._slots.items() if way[0] == root]
 
     def note_slot(self, node_path: NodePath, slot: int) -> None:
-        """Note that the first input of an op is already kept there."""
+        """Note that the slot already keeps the first input of an op."""
         self._slots.setdefault(node_path, (slot, ()))
         self._next_slot = max(self._next_slot, slot + 1)
 
     def describe_functions(self, names: list[str]) -> dict[str, Any]:
-        """Functions in the catalogue's words, with the lines that these refer to."""
+        """Return the catalogue's descriptions of functions, with the lines that they refer to."""
         functions = {name: self._fields[name] for name in names if name in self._fields}
         sites = {site for fields in functions.values() for node in fields["nodes"] for site in _sites(node)}
         frames = {site: self.catalog.frames(site) for site in sites}
@@ -107,7 +108,7 @@ class FunctionLibrary:
         return {"functions": functions, "sites": frames, "files": self.catalog.source_texts(files)}
 
     def add_descriptions(self, described: dict[str, Any]) -> None:
-        """The words for functions that come from elsewhere."""
+        """Add descriptions of functions from another run."""
         sites = {
             int(site): self.catalog.site([tuple(frame) for frame in stack])
             for site, stack in described["sites"].items()
@@ -116,16 +117,16 @@ class FunctionLibrary:
             self._fields[name] = fields | {"nodes": [_renumber_sites(node, sites) for node in fields["nodes"]]}
 
     def add_copy(self, root: str, copy: Any) -> None:
-        """A copy has been made of a function that `root` calls."""
+        """Note the copy of a function that `root` calls."""
         self._copies.setdefault(root, []).append(copy.signature.name)
         tf.add_function(copy)
 
     def take_copies(self, root: str) -> list[str]:
-        """The names of the copies that were made for a function, which are to go."""
+        """Remove and return the names of a function's copies."""
         return self._copies.pop(root, [])
 
     def forget(self, name: str) -> list[str]:
-        """TensorFlow dropped a function; the names of its copies."""
+        """Forget a function that TensorFlow dropped, and return the names of its copies."""
         self._known.pop(name, None)
         self._kinds.pop(name, None)
         self._outlines.forget(name)
@@ -141,7 +142,7 @@ def _sites(node: list[Any]) -> list[int]:
 
 
 def _renumber_sites(node: list[Any], sites: dict[int, int]) -> list[Any]:
-    """The words for a node with other numbers for its lines."""
+    """Return a node's description with other numbers for its sites."""
     moved = list(node)
     moved[SITE_FIELD] = sites.get(node[SITE_FIELD], 0)
     if node[FORWARD_FIELD]:
@@ -150,7 +151,7 @@ def _renumber_sites(node: list[Any], sites: dict[int, int]) -> list[Any]:
 
 
 def combined_kind(own: str, called: set[str]) -> str:
-    """Return the kind of a function with all that it calls: one that calls a backward pass trains."""
+    """Return the kind of a function with all that it calls. A function that calls a backward pass trains."""
     kinds = {own, *called}
     if own == "backward" or not kinds & {"train", "backward", "write"}:
         return own

@@ -1,4 +1,4 @@
-"""The outline of a function and all that it calls, before it runs: is it compiled, what does it write and take."""
+"""The outline of a function and its callees before it runs: whether XLA compiles it, its writes, its outside inputs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True)
 class FunctionOutline:
-    """A function, with all that it calls."""
+    """The facts about a function and all that it calls."""
 
-    compiled: bool = False  # XLA compiles it, or a part of it
-    needs_copy: bool = (
-        False  # something in it takes from outside, or puts its result away in an Optional: it needs a copy
-    )
-    unkept_ops: tuple[str, ...] = ()  # ops that take from outside where they are compiled, so that it cannot be kept
-    why_not_replayable: str | None = None  # why it cannot be run again
-    written_arguments: frozenset[int] = frozenset()  # the arguments that are variables which it writes
+    compiled: bool = False  # XLA compiles at least a part of it
+    needs_copy: bool = False  # an op reads outside state, or stores its result in an Optional, so a copy is needed
+    unkept_ops: tuple[str, ...] = ()  # compiled ops that read outside state, which cannot be kept there
+    why_not_replayable: str | None = None  # the reason, if it cannot be replayed
+    written_arguments: frozenset[int] = frozenset()  # indices of the variable arguments that it writes
 
 
 class OutlineReader:
@@ -98,7 +96,7 @@ def _in_caller(definition: Definition, node: Any, inner: FunctionOutline) -> Fun
 
 
 def _handles(definition: Definition, node: Any) -> Iterator[int]:
-    """The arguments among a node's inputs that are resources: an optimizer's update writes its slots as well."""
+    """Yield the resource arguments among a node's inputs. An optimizer's update op also writes its slot variables."""
     signature = definition.proto.signature
     for argument in _arguments(definition, node):
         if argument >= 0 and signature.input_arg[argument].type == RESOURCE:
@@ -106,7 +104,7 @@ def _handles(definition: Definition, node: Any) -> Iterator[int]:
 
 
 def _arguments(definition: Definition, node: Any) -> list[int]:
-    """The function's arguments that a node's inputs are, through identities; -1 for other things."""
+    """Return, for each input of a node, the function's argument it comes from through identities; -1 for others."""
     return [_argument(definition, text) for text in node.input if not text.startswith("^")]
 
 

@@ -1,4 +1,4 @@
-"""Selections while a flight recorder sees nothing wrong: just enough to notice that something is."""
+"""Selections for the mode FLIGHT while no value is bad: just enough to notice the first bad one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def minimal_selection(selection: Selection, writes: bool) -> Selection:
 
 @dataclass(frozen=True)
 class MinimalSelection(Selection):
-    """Return the selection in functions: only tensors that leave them, but not as a result."""
+    """Selects only tensors that leave a function by other ways than its results."""
 
     writes: bool
 

@@ -1,8 +1,8 @@
-"""Has the native library put the probes in when TensorFlow has optimised the graph.
+"""Has the native library insert the probes after TensorFlow has optimised the graph.
 
-The optimizer folds constants, fuses ops and reorders arithmetic, and a probe in the middle would stop it: the watched
-program would compute other bits than the bare one. So the copy only names its nodes, in their debug info, and the
-library, which takes part in the optimizer as its last pass, puts probes behind those that are left.
+The optimizer folds constants, fuses ops and reorders arithmetic. Earlier probes would prevent that, and the watched
+program would compute other bits than the bare one. So the copy only labels its nodes in their debug info. The library
+runs as the optimizer's last pass, and inserts probes behind the labelled nodes that remain.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tensorsleuth.recording.functions.probes import (
     probe_candidates,
 )
 
-MIN_OPTIMIZED_NODES = 4  # nodes: TensorFlow does not look at smaller graphs
+MIN_OPTIMIZED_NODES = 4  # TensorFlow does not optimize smaller graphs
 
 
 class OptimizerProber:
-    """Names the nodes of a copy, and tells the library which of their outputs to look at."""
+    """Labels the nodes of a copy, and tells the library which outputs to probe."""
 
     def __init__(self, native: loader.Native, memory: bool = False) -> None:
         self._native = native
-        self._memory = memory  # have it said of all others where they lie
-        self._tiny: set[str] = set()  # copies that the optimizer passes over
+        self._memory = memory  # also record the memory addresses of the other outputs
+        self._tiny: set[str] = set()  # copies that are too small for the optimizer
 
     def add_probes(
         self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
@@ -45,7 +45,7 @@ class OptimizerProber:
 
     def join(self, copy: Any, session: int) -> None:
         add_join(copy, session)
-        label_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
+        label_node(copy.node_def[-1], copy.signature.name)  # no pass removes this node: its label shows that ours ran
         nodes = sum(node.op not in ops.PRUNED_OPS for node in copy.node_def)
         size = len(copy.signature.input_arg) + nodes + len(copy.signature.output_arg)
         if size < MIN_OPTIMIZED_NODES:
@@ -65,9 +65,9 @@ class OptimizerProber:
 def describe_probes(
     definition: Definition, probe_context: ProbeContext, arguments: bool, called: set[int], memory: bool = False
 ) -> str:
-    """A line a node: its name, its first tensor's id, dtype, look and slot of each output, and what feeds it.
+    """Return a line for each node: its name, first tensor id, the dtype, mode and slot of each output, and inputs.
 
-    `memory`: a tensor that is not looked at is still asked where it lies, where it may have memory of its own.
+    `memory`: for an output without a mode that may own memory, record the memory address.
     """
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
@@ -87,9 +87,9 @@ def describe_probes(
 
 
 def _end_marks(definition: Definition, probe_context: ProbeContext, looked_at: Container[str]) -> Iterator[str]:
-    """A line for each node of which only the end is noted: it takes time, and has no tensor whose row would tell.
+    """Yield a line for each node of which only the end time is recorded: a slow op without a recorded output.
 
-    Not in what a dataset calls: no call of Python's waits for that op.
+    Functions of datasets have no such lines, because no Python call waits for their ops.
     """
     if not probe_context.selection.notes_op_ends or probe_context.root is None:
         return
@@ -99,14 +99,14 @@ def _end_marks(definition: Definition, probe_context: ProbeContext, looked_at: C
 
 
 def _has_memory(op: str, dtype: int) -> bool:
-    """May an op put out a large tensor that shares its memory with none of its inputs."""
+    """Return whether an op may produce a large tensor that shares no memory with its inputs."""
     known = DTYPES.get(dtype)
     nothing = ops.STATIC_VALUES | ops.CONTROL_FLOW | ops.TENSOR_ARRAYS | ops.VIEWS
     return op not in nothing and known is not None and known.kind is not DTypeKind.OTHER
 
 
 def _input_nodes(node: Any) -> str:
-    """The nodes that feed one, for the optimizer may move them elsewhere."""
+    """Return the input nodes of a node, by which the library finds it if the optimizer has moved it."""
     return ",".join(text.split(":")[0] for text in node.input if ":" in text)
 
 

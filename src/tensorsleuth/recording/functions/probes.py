@@ -1,7 +1,7 @@
-"""Makes the watched copy of a function: the same nodes, with a probe behind each tensor that is worth a look.
+"""Selects the tensors to record in a function, and adds probes to its watched copy.
 
-The copy has a new name and lives beside the original, which stays as it is: gradients are built, models saved and
-functions differentiated on the clean one, and switching the recording off needs no undoing.
+The copy has a new name, and the original stays unchanged. TensorFlow builds gradients and saves models from the
+original, and we need not undo anything when the recording ends.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ GraphModes = Callable[[str, int, str], Mode | None]
 
 @dataclass(frozen=True)
 class FunctionInstance:
-    """A function at one place that calls it, about to be watched."""
+    """A function at one call site, about to be watched."""
 
     name: str
     definition: Definition
-    graph: Any  # the Python graph it was made from; None where that is not known
+    graph: Any  # its Python graph; None if unknown
     instance: int
-    first: int  # its first tensor id
-    parent: int  # the instance that calls it, -1 where Python or a dataset does
+    first: int  # the id of its first tensor
+    parent: int  # the calling instance; -1 if Python or a dataset calls it
     node: int  # the calling node in the parent
-    of_dataset: bool  # does a dataset call it
+    of_dataset: bool  # whether a dataset calls it
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Selection:
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
 
     def for_replay(self) -> Selection:
-        """Return the mode for a replayed call: it is a single call, so it is recorded in full."""
+        """Return the selection for a replayed call, which is recorded in full because it is only one call."""
         mode = self.settings.mode
         closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
         return Selection(replace(self.settings, mode=closely))
 
     @property
     def notes_op_ends(self) -> bool:
-        """Are the ends of ops noted that put nothing out: where rows tell when the others ended."""
+        """Return whether to record the end times of ops without outputs. Rows of tensors give the others."""
         return True
 
     def for_instance(self, function_instance: FunctionInstance) -> Selection:
@@ -77,22 +77,22 @@ class Selection:
         return self
 
     def has_probe(self, source: str) -> bool:
-        """Does a probe stand behind a tensor though the recording does not look at it: somebody else does."""
+        """Return whether an observer needs a probe behind a tensor that the recording does not select."""
         base = getattr(self, "base", None)
         return base is not None and bool(base.has_probe(source))
 
     def note_eager_site(self, op: str, first: int, outputs: int) -> None:
-        """An eager op, or a function that runs unwatched, is called from a new place; its outputs get these ids."""
+        """Note the output ids of a new call site of an eager op, or of a function that runs unwatched."""
 
     def note_refused(self, function: str, why: str) -> None:
-        """A function is not looked into."""
+        """Note that a function cannot be watched inside."""
 
     def for_function(self, definition: Definition) -> GraphModes:
         """Return the selection for the tensors of a function, by op, dtype and name."""
         return lambda op, dtype, name: self.mode_in_graph(op, dtype)
 
     def mode_in_graph(self, op: str, dtype: int) -> Mode | None:
-        """Leaves out what another tensor's row already tells."""
+        """Return the mode for an output in a graph; None if another tensor's row already has the same facts."""
         mode = self.settings.mode
         if op in ops.STATIC_VALUES or op in ops.CONTROL_FLOW or op in ops.TENSOR_ARRAYS:
             return None
@@ -113,7 +113,7 @@ class Selection:
 
 
 def selection_for(settings: Settings) -> Selection:
-    """Return the selection of a recording outside of replayable functions: eager ops cannot be run again."""
+    """Return the selection of a recording for eager ops, which cannot be replayed, and other unreplayable code."""
     return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
 
 
@@ -122,36 +122,36 @@ class ProbeContext:
     """The attributes that the probes of one copy share."""
 
     session: int
-    first: int  # the instance's first tensor id
+    first: int  # the id of the instance's first tensor
     selection: Selection
-    root: str | None  # the function that Python calls and these belong to; None where a dataset calls it
-    kept_slots: dict[str, int] = field(default_factory=dict)  # tensors to keep, and the slots to keep them in
-    renamed: dict[str, str] = field(default_factory=dict)  # outputs whose node was replaced by a stand-in
+    root: str | None  # the outermost function, which Python calls; None if a dataset calls it
+    kept_slots: dict[str, int] = field(default_factory=dict)  # tensors to keep for a replay, with their slots
+    renamed: dict[str, str] = field(default_factory=dict)  # outputs of nodes that a stand-in replaced
 
 
 class Prober(Protocol):
-    """A way to get probes into a function."""
+    """A way to insert probes into a function."""
 
     def add_probes(
         self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
     ) -> None:
-        """Have the tensors of `copy` looked at. `called` are the nodes whose functions are watched themselves."""
+        """Add probes for the tensors of `copy`. `called` holds the nodes whose functions are watched themselves."""
 
     def join(self, copy: Any, session: int) -> None:
-        """Have `copy` say which call it runs for; the call's number is its last argument."""
+        """Make `copy` report its call, whose number is its last argument."""
 
     def took_effect(self, copy: str) -> bool:
-        """After `copy` has run: did its probes?"""
+        """Return whether the probes of `copy` worked, after it has run."""
 
     def fallback(self) -> Prober:
-        """Return the backend to use if probes could not be placed."""
+        """Return the prober to use if this one could not insert probes."""
 
     def forget(self, copy: str) -> None:
-        """The copy is gone."""
+        """Forget a removed copy."""
 
 
 class InPlaceProber:
-    """Puts probe nodes into the copy itself: where the graph optimizer is off, or cannot be joined."""
+    """Inserts probe nodes into the copy itself, if the graph optimizer is off or cannot be joined."""
 
     def add_probes(
         self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
@@ -187,19 +187,19 @@ class InPlaceProber:
 
 
 def add_call_argument(copy: Any) -> None:
-    """Give the copy one more argument: the number of the call."""
+    """Add an argument to the copy for the number of the call."""
     copy.signature.input_arg.add(name=CALL_ARGUMENT, type=DT_INT64)
 
 
 def add_join(copy: Any, session: int) -> None:
-    """Have the copy join the number of the call to TensorFlow's step id."""
+    """Add a node to the copy that joins the call's number to TensorFlow's step id."""
     node = copy.node_def.add(name="sleuth/call", op="SleuthCall", input=[CALL_ARGUMENT])
     node.attr["session"].i = session
     keep_alive(copy, node.name)
 
 
 def keep_alive(function: Any, node: str) -> None:
-    """Make a node without outputs run whenever the function does."""
+    """Make a node without outputs run whenever the function runs."""
     result = node.replace("/", "_")
     function.signature.control_output.append(result)
     function.control_ret[result] = node
@@ -207,7 +207,7 @@ def keep_alive(function: Any, node: str) -> None:
 
 
 def probe_candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
-    """Every tensor a probe could stand behind: its number, its name, and its op's type, dtype and device."""
+    """Yield every tensor that may get a probe: its number, its name, and its op's type, dtype and device."""
     if arguments:
         for number, argument in enumerate(definition.proto.signature.input_arg):
             yield number, argument.name, "Argument", argument.type, ""
@@ -241,7 +241,7 @@ def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode | None,
 
 
 def mode_number(look: Mode | None) -> int:
-    """Return the number of a mode for a probe; a probe may exist only to keep the tensor."""
+    """Return the mode's number for a probe. Without a mode, the probe only keeps the tensor."""
     return DO_NOT_LOOK if look is None else int(look)
 
 

@@ -1,7 +1,7 @@
-"""Ops that take something from outside their function, or change something there, and must not run twice.
+"""Ops that read or change state outside their function, and so must not run twice.
 
-When a step is run again, such an op is not. What it put out the first time is kept, and put out again; one that puts
-out nothing is left out. Variables are another matter: the step gets its own, with the values from before it.
+A replay does not run such an op. A stand-in returns the outputs that were kept from the first run, or does nothing if
+the op has no outputs. Variables are no outside state: the replay has its own, with the values from before the call.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MAX_KEPT_OUTPUTS = 64  # of one op that are kept; native/src/ops/probe.cc
+MAX_KEPT_OUTPUTS = 64  # for each op; native/src/ops/probe.cc
 
-# Stateful ops whose state is in variables, in tables that are only read, or in the step itself.
+# Stateful ops whose state is in variables, in read-only tables, or in the step itself.
 _REPEATABLE_OPS = re.compile(
     "(ReadVariableOp|VariableShape|VarIsInitializedOp|Assign.*VariableOp|DisableCopyOnRead"
     "|Resource(Apply|SparseApply|Gather|Scatter|StridedSliceAssign|CountUpTo).*"
@@ -30,9 +30,9 @@ class ReplayPolicy(Enum):
     """The treatment of an op in a replay."""
 
     RUN = "run"
-    KEEP = "keep"  # puts out what it did the first time
+    KEEP = "keep"  # a stand-in returns the outputs of the first run
     SKIP = "skip"
-    REFUSE = "refuse"  # the step cannot be run again
+    REFUSE = "refuse"  # the whole call cannot be replayed
 
 
 def replay_policy(node: Any, dtypes: tuple[int, ...]) -> ReplayPolicy:
@@ -45,12 +45,12 @@ def replay_policy(node: Any, dtypes: tuple[int, ...]) -> ReplayPolicy:
 
 
 def is_random(op: str) -> bool:
-    """Does a stateful op draw random numbers."""
+    """Return whether a stateful op draws random numbers."""
     return bool(_RANDOM_OPS.search(op))
 
 
 def skip_node(node: Any) -> None:
-    """Let a node do nothing, but stay where it is in the order of things."""
+    """Turn a node into one that does nothing, but keeps its place in the order of execution."""
     controls = [text for text in node.input if text.startswith("^")]
     inputs = [f"^{text.split(':')[0]}" for text in node.input if not text.startswith("^")]
     node.op = "NoOp"
@@ -59,7 +59,7 @@ def skip_node(node: Any) -> None:
 
 
 def put_out_kept(node: Any, dtypes: tuple[int, ...], slot: int, needed: int) -> None:
-    """Let a node put out what was kept from `slot` on; `needed` has a bit for each output that somebody takes."""
+    """Turn a node into one that returns the kept outputs from `slot` on. `needed` has a bit for each used output."""
     skip_node(node)
     node.op = "SleuthHeld"
     node.attr["Tout"].list.type.extend(dtypes)

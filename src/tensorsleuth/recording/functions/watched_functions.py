@@ -1,4 +1,4 @@
-"""Keeps the watched copy of every function that runs, made the first time it is called."""
+"""Keeps the watched copy of every function, made at its first call."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _NOT_LOOKED_UP = WatchedCopy("", -1, -1, "")
 _BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY = "called by Python", "run elsewhere", "called by a dataset", "run again"
 _INSPECTION = "run again to look into it"
 _USES = (_BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY, _INSPECTION)
-FindGraph = Callable[[], Any]  # gives the Python graph of a function
+FindGraph = Callable[[], Any]  # returns the Python graph of a function
 
 
 class WatchedFunctions:
-    """Finds, or makes, the watched copy of a function by its name."""
+    """Finds or makes the watched copy of a function by its name."""
 
     def __init__(
         self,
@@ -42,34 +42,34 @@ class WatchedFunctions:
         self.library = function_library
         self._selection = selection
         self._prober = prober
-        self._is_flight_mode = flight  # look at nothing while it goes well
-        self._inspection_selection = looking  # what is looked at in calls that are run again though all went well
-        self.keeps_all_inputs = False  # what every call begins with, for somebody may want to save one
+        self._is_flight_mode = flight  # record no tensors until a call goes bad
+        self._inspection_selection = looking  # the tensors to record in a replay of a healthy call
+        self.keeps_all_inputs = False  # keep the inputs of every call, because a user may save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
         self._checked_writes: dict[str, bool] = {}
-        self._described: dict[str, WatchedCopy | None] = {}  # those that run as they are
+        self._described: dict[str, WatchedCopy | None] = {}  # functions that run unchanged
         self._copies: dict[tuple[str, str], WatchedCopy | None] = {}
-        self._in_datasets: set[str] = set()  # whose copies stay for as long as the dataset may live
+        self._in_datasets: set[str] = set()  # functions of datasets, whose copies stay as long as the dataset may live
         self._closed = False
-        self._running = 0  # calls under way
-        self._copies_to_remove: list[str] = []  # copies to take away when none is
+        self._running = 0  # the number of running calls
+        self._copies_to_remove: list[str] = []  # copies to remove once no call is running
         self._remote_copies: set[str] = set()  # copies that other processes run
-        self._passed_over: set[str] = set()  # functions that the graph optimizer did not see
+        self._passed_over: set[str] = set()  # functions that the graph optimizer skipped
 
     def watched_copy(
         self, name: str, find_graph: FindGraph, joined: bool = True, elsewhere: Prober | None = None
     ) -> WatchedCopy | None:
-        """The copy to run instead of `name`; None where it has to run as it is.
+        """Return the copy to run instead of `name`, or None if it must run unchanged.
 
-        `elsewhere` puts the probes into a copy that another process is to run.
+        `elsewhere` is the prober for a copy that another process will run.
         """
         if elsewhere is not None:
             return self._find(name, find_graph, _REMOTE, elsewhere)
         return self._find(name, find_graph, _BY_PYTHON if joined else _BY_DATASET)
 
     def describe_unwatched(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
-        """A function that has to run as it is: what it takes, writes and returns is known, not what it computes."""
+        """Describe a function that must run unchanged: its arguments, writes and results, without its inner tensors."""
         with self._lock:
             if name not in self._described:
                 self._described[name] = None if self._closed else self._describe(name, find_graph())
@@ -83,11 +83,11 @@ class WatchedFunctions:
         return WatchedCopy(name, *self.library.catalog.instance(fields, known.definition.tensors), known.kind)
 
     def replay_copy(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
-        """The copy with which a call is run again: nothing in it is compiled, and nothing outside is touched."""
+        """Return the copy for replays: it is not compiled, and has no outside effects."""
         return self._find(name, find_graph, _REPLAY)
 
     def inspection_copy(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
-        """Return a copy that records only what `looking` selects."""
+        """Return a replay copy that records only the tensors for observers, such as layer statistics."""
         return self._find(name, find_graph, _INSPECTION) if self._inspection_selection() is not None else None
 
     def export_copier(self, name: str, find_graph: FindGraph) -> ExportCopier:
@@ -96,7 +96,7 @@ class WatchedFunctions:
         return ExportCopier(self.library, self._prober, selection, self._lock, name, find_graph)
 
     def refuse_inspection(self, name: str) -> None:
-        """Never again run a call of `name` only to look into it."""
+        """Never again replay a call of `name` only for observers."""
         with self._lock:
             self._copies[(name, _INSPECTION)] = None
 
@@ -104,15 +104,15 @@ class WatchedFunctions:
         return self.library.outline(name)
 
     def keeps_inputs(self, name: str) -> bool:
-        """Does a call of a function keep what it begins with."""
+        """Return whether calls of a function keep their inputs for a replay."""
         return self.keeps_all_inputs or self.relies_on_replay(name)
 
     def relies_on_replay(self, name: str) -> bool:
-        """Is what happens in a function found out afterwards, by running it again."""
+        """Return whether a replay after the call finds what happened in a function."""
         return self._is_untouched(name) or self.outline(name).compiled
 
     def checks_writes(self, name: str) -> bool:
-        """Is what a flown function writes to variables looked at on its way there."""
+        """Return whether probes check the values that a replayable function writes to variables."""
         if name not in self._checked_writes:
             self._checked_writes[name] = (
                 self._is_flight_mode and not tf.autoclusters() and not self.outline(name).compiled
@@ -120,9 +120,9 @@ class WatchedFunctions:
         return self._checked_writes[name]
 
     def _is_untouched(self, name: str) -> bool:
-        """Is nothing in a function looked at: in flight, and where XLA chooses by itself what to compile.
+        """Return whether a function runs without probes: in the mode FLIGHT, or if XLA clusters ops automatically.
 
-        A probe there would part what XLA compiles as one, and so change its bits.
+        In the second case a probe would split a cluster, and so change the computed bits.
         """
         if name not in self._untouched:
             self._untouched[name] = self._is_flight_mode or tf.autoclusters()
@@ -135,7 +135,7 @@ class WatchedFunctions:
 
     def _find(self, name: str, find_graph: FindGraph, use: str, elsewhere: Prober | None = None) -> WatchedCopy | None:
         key = (name, use)
-        found = self._copies.get(key, _NOT_LOOKED_UP)  # once: another thread may forget it
+        found = self._copies.get(key, _NOT_LOOKED_UP)  # a single lookup, since another thread may remove the key
         if found is _NOT_LOOKED_UP:
             with self._lock:
                 found = self._copies.get(key, _NOT_LOOKED_UP)
@@ -154,7 +154,7 @@ class WatchedFunctions:
         return self._copier(name, use).copy_root(name, graph)
 
     def _needs_probes(self, name: str) -> bool:
-        """Return whether there is something to keep, or to look at, in a function that is flown."""
+        """Return whether a replayable function has tensors to keep or to check."""
         outline = self.outline(name)
         return outline.needs_copy or (bool(outline.written_arguments) and self.checks_writes(name))
 
@@ -169,18 +169,18 @@ class WatchedFunctions:
             return DatasetCopier(self.library, prober, self._selection)
         untouched = self._is_untouched(name)
         if untouched:
-            self._selection.note_refused(name, "nothing in it is recorded until it goes bad")
+            self._selection.note_refused(name, "it is not recorded inside until a call goes bad")
         selection = minimal_selection(self._selection, self.checks_writes(name)) if untouched else self._selection
         return CallCopier(self.library, prober, selection, untouched, self.keeps_inputs(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
-        """Will the graph optimizer leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
+        """Return whether the graph optimizer will skip a function: it is off, skipped it before, or it is too small."""
         if not tf.optimizer_is_on() or name in self._passed_over:
             return True
         return use == _BY_DATASET and _size(name) < MIN_OPTIMIZED_NODES
 
     def check_probes(self, name: str, watched_copy: WatchedCopy) -> bool:
-        """A copy has run for the first time: were its probes in it?"""
+        """Return whether the probes of a copy worked, after its first run."""
         if name in self._passed_over or watched_copy.name in self._remote_copies or not tf.optimizer_is_on():
             return True
         if self._prober.took_effect(watched_copy.name):
@@ -193,13 +193,13 @@ class WatchedFunctions:
         return False
 
     def refuse(self, name: str, why: str) -> None:
-        """From now on run `name` as it is."""
+        """Run `name` unchanged from now on."""
         self.forget(name)
         self._copies[(name, _BY_PYTHON)] = self._copies[(name, _REMOTE)] = None
         self.library.catalog.not_covered(f"the inside of {name}", why)
 
     def forget(self, name: str) -> None:
-        """TensorFlow dropped a function: drop its copies too."""
+        """Drop the copies of a function that TensorFlow dropped."""
         with self._lock:
             for use in _USES:
                 self._copies.pop((name, use), None)
@@ -211,7 +211,7 @@ class WatchedFunctions:
         self._remove_copies()
 
     def select(self, selection: Selection) -> None:
-        """Look at other tensors from now on: every function is watched anew when it is called next."""
+        """Use another selection from now on: make a new copy of every function at its next call."""
         with self._lock:
             self._selection = selection
             self._in_datasets |= {name for name, use in self._copies if use == _BY_DATASET}
@@ -222,7 +222,7 @@ class WatchedFunctions:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While a copy may be running: none is taken away."""
+        """Prevent the removal of copies while one may be running."""
         self.begin_use()
         try:
             yield
@@ -270,7 +270,7 @@ def _size(name: str, depth: int = 0) -> int:
 
 
 def _live_nodes(proto: Any) -> list[Any]:
-    """The nodes that what the function returns, or must do, depends on."""
+    """Return the nodes that the function's results and required side effects depend on."""
     nodes = {node.name: node for node in proto.node_def}
     live: dict[str, Any] = {}
     wanted = [*proto.ret.values(), *proto.control_ret.values()]
