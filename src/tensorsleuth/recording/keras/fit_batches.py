@@ -1,4 +1,4 @@
-"""Notes which epoch and batch of a Keras model's `fit`, `evaluate` or `predict` is under way: a row for each batch."""
+"""Records the current epoch and batch of a Keras model's `fit`, `evaluate` or `predict`: a row for each batch."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ NOT_IN_FIT = FitPosition(Phase.NONE)
 
 
 class FitProgress:
-    """Follows the loops of Keras, one in the other as they come: evaluate in fit, predict in a callback."""
+    """Follows the nested loops of Keras: for example, evaluate within fit, or predict within a callback."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._open: list[
             tuple[weakref.ref[Any], FitPosition]
-        ] = []  # the list of callbacks of each loop, and where it is
+        ] = []  # for each running loop, its list of callbacks and its position
 
     def begin_loop(self, callbacks: Any, phase: Phase) -> None:
-        """A loop starts. Evaluate in fit belongs to its epoch; a fit before this one that raised never said its end."""
+        """Begin a loop. An evaluate within fit has fit's epoch. A fit that raised before has not reported its end."""
         if phase is Phase.TRAIN:
             self._open.clear()
         around = self._open[-1] if self._open else None
@@ -39,7 +39,7 @@ class FitProgress:
         self._move(callbacks, FitPosition(phase, epoch, number))
 
     def end_loop(self) -> None:
-        """A loop is over; so are those that an exception ended without a word."""
+        """End the latest loop, and the loops that an exception ended without a report."""
         del self._open[-1:]
         while self._open and self._open[-1][0]() is None:
             self._open.pop()

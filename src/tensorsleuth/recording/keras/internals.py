@@ -1,7 +1,7 @@
-"""Keras's private parts, all that we touch of them: of Keras 3, of tf-keras, and of the Keras in TensorFlow 2.15.
+"""All private parts of Keras that we use: of Keras 3, of tf-keras, and of the Keras in TensorFlow 2.15.
 
-Programs import Keras when they like, or never: each part is looked for among the modules that are loaded.
-`tests/compat/test_keras_internals.py` fails, part by part, when a version moves one.
+Programs may import Keras at any time or never, so each part is looked up among the loaded modules.
+`tests/compat/test_keras_internals.py` names each part that a new version moves.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
 CALLBACK_LIST_MODULES = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
-VARIABLE_MODULES = ("keras.src.backend.tensorflow.core",)  # where Keras 3 has variables of its own
+VARIABLE_MODULES = ("keras.src.backend.tensorflow.core",)  # defines the variables of Keras 3
 CALLBACK_MODULES = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
 TRACEBACK_MODULES = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
 
 
 def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
-    """An attribute of those modules that are loaded, and have got as far as to have it."""
+    """Yield an attribute of these modules, of each that is loaded and already defines it."""
     for name in names:
         found = getattr(sys.modules.get(name), attribute, None)
         if found is not None:
@@ -28,12 +28,12 @@ def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
 
 
 _PART_MODULES = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
-_MAX_LAYER_DEPTH = 50  # layers in layers
-_WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
+_MAX_LAYER_DEPTH = 50  # the depth of nested layers
+_WHOLE_LOSS = "compile_loss"  # Keras 3's name for the sum of a model's losses
 
 
 def scope_owner(frame: Any, scope: str) -> str | None:
-    """`optimizer adam`, `loss mse`, `metric accuracy`: whose scope is being opened, where it is no layer's."""
+    """Return `optimizer adam`, `loss mse` or `metric accuracy` for their scopes; None for the scope of a layer."""
     owner = frame.f_locals.get("self")
     if scope not in (getattr(owner, "name", None), getattr(owner, "_name_scope", None)):
         return None
@@ -43,12 +43,12 @@ def scope_owner(frame: Any, scope: str) -> str | None:
 
 
 def callback_lists() -> Iterator[type]:
-    """The classes through which Keras tells callbacks of epochs and batches."""
+    """Yield the classes through which Keras tells callbacks of epochs and batches."""
     yield from loaded_attributes(CALLBACK_LIST_MODULES, "CallbackList")
 
 
 def callback_classes() -> tuple[type, ...]:
-    """Return the base classes of callbacks, in each Keras that is loaded; else in TensorFlow's own."""
+    """Return the base classes of callbacks in each loaded Keras, or in TensorFlow's own if none is loaded."""
     found = tuple(dict.fromkeys(loaded_attributes(CALLBACK_MODULES, "Callback")))
     if not found:
         import tensorflow
@@ -60,12 +60,12 @@ def callback_classes() -> tuple[type, ...]:
 def batches_at_once(model: Any) -> int:
     """Return the number of batches in one call of a model's train function."""
     number: Any = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
-    number = number.numpy() if hasattr(number, "numpy") else number  # Keras 2 has it in a variable, maybe of replicas
+    number = number.numpy() if hasattr(number, "numpy") else number  # a variable in Keras 2, maybe one for each replica
     return int(number) if number is not None else 1
 
 
 def planned_steps(callbacks: Any) -> tuple[int, int] | None:
-    """Epochs of a fit, and calls of its train function in each; None where Keras does not know."""
+    """Return the epochs of a fit, and the calls of its train function in each; None if Keras does not know them."""
     params = getattr(callbacks, "params", None) or {}
     epochs, steps = params.get("epochs"), params.get("steps")
     if not isinstance(epochs, int) or not isinstance(steps, int):
@@ -74,7 +74,7 @@ def planned_steps(callbacks: Any) -> tuple[int, int] | None:
 
 
 def callback_list_around(frame: Any, callback: Any) -> Any | None:
-    """The list through which Keras is calling a callback."""
+    """Return the CallbackList through which Keras is calling a callback."""
     kinds = set(callback_lists())
     while frame is not None:
         owner: Any = frame.f_locals.get("self")
@@ -85,17 +85,17 @@ def callback_list_around(frame: Any, callback: Any) -> Any | None:
 
 
 def traceback_modules() -> Iterator[Any]:
-    """The modules that cut Keras's own frames from tracebacks."""
+    """Yield the modules that remove Keras's own frames from tracebacks."""
     yield from (sys.modules[name] for name in TRACEBACK_MODULES if hasattr(sys.modules.get(name), "_EXCLUDED_PATHS"))
 
 
 def variable_classes() -> Iterator[Any]:
-    """Keras 3's own variables, each around one of TensorFlow's."""
+    """Yield the variable classes of Keras 3, which wrap TensorFlow's variables."""
     yield from loaded_attributes(VARIABLE_MODULES, "Variable")
 
 
 def variables_being_made(variable: type) -> Iterator[Any]:
-    """The variable that is being made right now: the first of a program is, where its first op tells of Keras."""
+    """Yield the variable that Keras is creating now. Its first op may be the one that makes us patch Keras."""
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
@@ -116,15 +116,15 @@ def model_variables(model: Any) -> Iterator[tuple[Any, str, str]]:
 
 
 def frozen_uids(model: Any) -> set[int]:
-    """The handles of what a model does not train."""
+    """Return the handles of a model's variables that are not trained."""
     numbers = (variable_uid(one) for one in getattr(model, "non_trainable_weights", ()))
     return {number for number in numbers if number is not None}
 
 
 def uids_in_frozen_layers(variables: Sequence[Any]) -> set[int]:
-    """The handles of those of Keras 2 whose layer is said not to train.
+    """Return the handles of Keras 2 variables whose layer is not trainable.
 
-    Neither a variable nor TensorFlow knows the layer, so that Python is asked who has the list that it is in.
+    Neither a variable nor TensorFlow knows the layer, so Python's garbage collector finds the list with the variable.
     """
     lists = [one for one in gc.get_referrers(*variables) if isinstance(one, list)]
     owners = (one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in gc.get_referrers(*lists))
@@ -134,7 +134,7 @@ def uids_in_frozen_layers(variables: Sequence[Any]) -> set[int]:
 
 
 def _layer_variables(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]:
-    """The variables of a layer and of those in it. To Keras 2 they have the name of the innermost layer only."""
+    """Yield the variables of a layer and of its sublayers. Keras 2 names them by the innermost layer only."""
     own = (*getattr(layer, "_trainable_weights", ()), *getattr(layer, "_non_trainable_weights", ()))
     own = own or (*getattr(layer, "_trainable_variables", ()), *getattr(layer, "_non_trainable_variables", ()))
     yield from ((one, variable_path(one, around)) for one in own)
@@ -152,13 +152,13 @@ def variable_path(variable: Any, around: str = "") -> str:
 
 
 def variable_uid(variable: Any) -> int | None:
-    """The number of a variable's handle, where it has but one."""
+    """Return the id of a variable's handle, if it has exactly one."""
     inner = getattr(variable, "_value", variable) if hasattr(variable, "path") else variable
     return getattr(getattr(inner, "_handle", None), "_id", None)
 
 
 def feed_name(frame: Any, find: Callable[[Any], str | None]) -> str | None:
-    """`train_function/0`: what Keras feeds to a step that runs eagerly, as a traced one has it; `find`: in a batch."""
+    """Return a name such as `train_function/0` for an input of an eager Keras step. `find` searches a batch."""
     within: str | None = None
     function: str | None = None
     while frame is not None:
@@ -172,4 +172,4 @@ def feed_name(frame: Any, find: Callable[[Any], str | None]) -> str | None:
     return f"{function}/{within}" if function is not None and within is not None else None
 
 
-_STEP_METHODS = ("train_step", "test_step")  # methods that programs write for themselves, too
+_STEP_METHODS = ("train_step", "test_step")  # programs may override these methods

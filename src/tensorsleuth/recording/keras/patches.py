@@ -1,4 +1,4 @@
-"""Patches of a running Keras, applied when the program has imported it, and undone with all other patches."""
+"""Patches of a running Keras, applied after the program has imported it, and undone with all other patches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDIC
 
 
 class KerasPatches:
-    """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
+    """Finds the parts of Keras that were loaded recently, and patches each once."""
 
     def __init__(
         self,
@@ -29,11 +29,11 @@ class KerasPatches:
         self._patches = patches
         self._variables = variables
         self._batches = batches
-        self._plan = plan  # told of the steps that a fit has left, and of all that it takes
-        self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
+        self._plan = plan  # gets the number of remaining and of all steps of a fit
+        self._changed: set[int] = set()  # ids of patched modules and classes, which are never unloaded
 
     def apply(self) -> None:
-        """To be called now and then, before the program can get to `fit`."""
+        """Patch newly loaded parts. The recorder calls this often, so that it happens before the first `fit`."""
         for callbacks in keras.callback_lists():
             self._once(callbacks, self._watch_callbacks)
         for variable in keras.variable_classes():
@@ -64,7 +64,7 @@ class KerasPatches:
             self._plan((epochs - epoch) * calls, epochs * calls)
 
     def _built(self, callbacks: Any, batch: int) -> None:
-        """After its first batch a model has all of its variables."""
+        """Note the variables of a model after its first batch, when it has all of them."""
         if batch == 1:
             self._variables().note_model(callbacks.model)
 

@@ -1,4 +1,4 @@
-"""Keras's names of variables. To TensorFlow, those of Keras 3 are all `kernel` and `bias`."""
+"""Keras's names of variables. TensorFlow only knows Keras 3's variables as `kernel` and `bias`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 
 class KerasVariables:
-    """Notes the path of each variable, and whether it is the optimizer's or a metric's; each once."""
+    """Records once for each variable its path, and whether it belongs to the optimizer or a metric."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._noted: dict[int, tuple[str, str]] = {}
         self._unfinished: list[Any] = []
-        self._keras_variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # Keras 3's, around TensorFlow's
-        self._models: WeakSet[Any] = WeakSet()  # that have been in a loop
+        self._keras_variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # Keras 3's, by handle
+        self._models: WeakSet[Any] = WeakSet()  # models that have run a loop
 
     def note_variable(self, variable: Any) -> None:
-        """Keras has made a variable."""
+        """Note a variable that Keras has created."""
         self._note(variable, keras.variable_path(variable), "")
 
     def note_unfinished(self, variable: Any) -> None:
-        """Keras is about to make a variable, which has no handle yet: it is noted when somebody asks."""
+        """Note a variable that Keras is still creating. It has no handle yet, so `path_of` reads it later."""
         self._unfinished.append(variable)
 
     def note_model(self, model: Any) -> None:
-        """A model is in a loop: it has its variables, maybe from before the recording."""
+        """Note the variables of a model that runs a loop. They may be older than the recording."""
         self._models.add(model)
         for variable, path, role in keras.model_variables(model):
             self._note(variable, path, role)
@@ -40,16 +40,16 @@ class KerasVariables:
         return noted[0] if noted is not None else None
 
     def frozen_uids(self) -> set[int]:
-        """The handles of variables of which `layer.trainable = False` was said; TensorFlow's own do not know.
+        """Return the handles of variables with `layer.trainable = False`, which TensorFlow does not know.
 
-        Variables of Keras 3 know it themselves; of Keras 2, models do.
+        In Keras 3 the variables know it, in Keras 2 only the models do.
         """
         self._note_unfinished()
         own = {uid for uid, variable in self._keras_variables.items() if not getattr(variable, "trainable", True)}
         return own | {uid for model in list(self._models) for uid in keras.frozen_uids(model)}
 
     def note_source(self, variable: Any) -> None:
-        """A tape is asked about a variable: one of Keras 3 knows its path, whenever it was made."""
+        """Note the path of a Keras 3 variable when a tape computes its gradient. It may be older than the recording."""
         if isinstance(getattr(variable, "path", None), str):
             self._note(variable, keras.variable_path(variable), "")
 
