@@ -22,51 +22,51 @@ from tensorsleuth.recording.settings import DtypeFilter, Settings, make_settings
 from tensorsleuth.recording.uncaught_exceptions import uncaught_exception
 from tensorsleuth.trace.storage import run_folder
 
-# What watches the program changes under this lock. Two threads that start a recording at once would each wrap the
-# other's patches of TensorFlow, which then call each other without end.
+# Guards every change of the recorder. Two threads that start a recording at once would each wrap the other's patches
+# of TensorFlow, and the patches would call each other without end.
 _lock = threading.RLock()
 _active: Recording | None = None
 _guardian: GuardProtocol | None = None
-_observers: Any = None  # observers.ObserverRegistry, once there has been one
+_observers: Any = None  # observers.ObserverRegistry, created with the first observer
 
 
 class GuardProtocol(Protocol):
-    """The guard, which watches through the recording where there is one, and by itself where there is none."""
+    """The guard. It uses the active recording if there is one, else a recording of its own in memory."""
 
     @property
     def recorder(self) -> Any: ...
     def selection(self, settings: Settings) -> Any:
-        """Return a selection that records enough for both."""
+        """Return a selection that records enough for the guard and the user."""
 
     def stand_back(self) -> None:
-        """A recording is about to begin: only one can use the native library."""
+        """Release the native library, because a recording is about to begin."""
 
     def join(self, recorder: Any) -> None:
-        """A recording has begun."""
+        """Use the recorder of a recording that has begun."""
 
     def stand_alone(self) -> None:
-        """It has ended."""
+        """Use a recording of the guard's own, because the user's has ended."""
 
 
 class Recording(Handle):
-    """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
+    """An active recording. It ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(
         self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False, implied: bool = False
     ) -> None:
-        self.path = path  # of the run, None where it could not be made
+        self.path = path  # of the run; None if the run folder could not be created
         self._settings = settings
         self._recorder = recorder
         self._injected = injected
-        self._implied = implied  # nobody asked for it: something else needed one
+        self._implied = implied  # `watch` began it, not the user
 
     @property
     def recorder(self) -> Any:
-        """Return the recorder; None if the recording could not be made, or has ended."""
+        """Return the recorder, or None if the recording could not start or has ended."""
         return self._recorder
 
     def close(self) -> None:
-        """Stop recording; the trace is complete. Closing twice does nothing."""
+        """Stop recording and complete the trace. Closing twice does nothing."""
         global _active
         with _lock:
             recorder, self._recorder = self._recorder, None
@@ -89,7 +89,7 @@ class Recording(Handle):
         return int(self._recorder.sink.bad()) if self._recorder is not None else 0
 
     def pause_sessions(self, paused: bool) -> None:
-        """Look at nothing that sessions run, or at all again."""
+        """Pause or resume the recording of what sessions run."""
         if self._recorder is not None:
             self._recorder.pause_sessions(paused)
 
@@ -108,12 +108,12 @@ def record(
     """Record this program from here on, as a new run in `logdir`.
 
     Args:
-        logdir: where runs go; by default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
-        mode: how closely to look at each tensor; see `tensorsleuth.core.modes.Mode`.
+        logdir: the folder for runs; by default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
+        mode: how much to record of each tensor; see `tensorsleuth.core.modes.Mode`.
         circular_buffer_size: keep at least this many of the latest events; 0 or less keeps all; None bounds the disk.
-        op_regex: look only at the outputs of ops whose type matches, from its start.
-        tensor_dtypes: look only at these dtypes: a list of dtypes or their names, or a function of a dtype.
-        inside_every: training steps from one look into the model (docs/inside.md) to the next; 0 is none; None is
+        op_regex: record only the outputs of ops whose type matches at its start.
+        tensor_dtypes: record only these dtypes: a list of dtypes or their names, or a function of a dtype.
+        inside_every: sample the model (docs/inside.md) every so many training steps; 0 for never. By default
             SLEUTH_INSIDE_EVERY, or 100.
     """
     folder = run_folder.logdir(os.fspath(logdir) if logdir is not None else None)
@@ -125,9 +125,9 @@ def record(
 
 
 def record_lightly() -> Recording | None:
-    """For what needs a recording to write to where none is under way: one that looks at what leaves functions, no more.
+    """Start a recording for `watch` that records only the outputs of functions, and return it.
 
-    None where one is under way. A `record()` of the user's takes its place.
+    Return None if a recording is active. A later `record()` by the user replaces this one.
     """
     from tensorsleuth.recording.functions.minimal_probes import MinimalSelection
 
@@ -148,11 +148,11 @@ def enable_dump_debug_info(
 ) -> Recording:
     """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth.
 
-    Called again with another `dump_root`, it ends the recording under way and begins one there, as TensorFlow's does.
+    If called again with another `dump_root`, it ends the active recording and begins one there, as TensorFlow's does.
 
     Args:
-        dump_root: where the run goes.
-        tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
+        dump_root: the folder for the run.
+        tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes: the same as in `tensorsleuth.record`.
         logdir: another name for `dump_root`, which tutorials use.
     """
     if (dump_root is None) == (logdir is None):
@@ -166,26 +166,26 @@ def enable_dump_debug_info(
 
 
 def _close_if_elsewhere(settings: Settings) -> None:
-    """End the recording under way if nothing but its directory is another."""
+    """End the active recording if its settings differ in the directory only."""
     here = _active._settings if _active is not None and not _active._injected else settings
     if here.logdir != settings.logdir and replace(here, logdir=settings.logdir) == settings:
         disable_dump_debug_info()
 
 
 def is_recording() -> bool:
-    """Return whether a recording is under way."""
+    """Return whether a recording is active."""
     return _active is not None
 
 
 def disable_dump_debug_info() -> None:
-    """Stop recording; does nothing where nothing is recorded."""
+    """Stop the active recording, if any."""
     if _active is not None and not _active._injected:
         _active.close()
 
 
 @contextlib.contextmanager
 def step(number: int) -> Iterator[None]:
-    """Say that what runs in this block is training step `number`."""
+    """Give this block of the program the training step number `number`."""
     if not isinstance(number, int):
         raise SettingsError(f"step({number!r}): a step is an integer.")
     recorder = active_recorder()
@@ -194,17 +194,17 @@ def step(number: int) -> Iterator[None]:
 
 
 def start_injected(run: Path, settings: Settings) -> None:
-    """Record a program that `sleuth run` started, into its run."""
+    """Record a program of `sleuth run` into its run."""
     _start(settings, lambda: run, injected=True)
 
 
 def active_recording() -> Recording | None:
-    """The recording that is under way."""
+    """Return the active recording, if any."""
     return _active
 
 
 def active_recorder() -> Any:
-    """Return the active recorder: of the recording, else of the guard, else of observers in memory."""
+    """Return the active recorder: the recording's, else the guard's, else the in-memory one of observers."""
     recorder = _recorder()
     return recorder if recorder is not None or _observers is None else _observers.recorder
 
@@ -216,14 +216,14 @@ def _recorder() -> Any:
 
 
 def set_guardian(guard_protocol: GuardProtocol | None) -> Any:
-    """Have the guard watch along, or not any more. Returns the recorder of the recording under way."""
+    """Set or remove the guard. Return the recorder of the active recording, if any."""
     global _guardian
     _guardian = guard_protocol
     return _active._recorder if _active is not None else None
 
 
 def add_observer(observer: Any) -> None:
-    """Have it watch along with whatever recorder there is and will be; where there is none, with one in memory.
+    """Attach an observer to the current recorder and all later ones. Without a recorder, create one in memory.
 
     Adding it twice does nothing. See `observer.Observer`.
     """
@@ -239,20 +239,20 @@ def add_observer(observer: Any) -> None:
 
 
 def remove_observer(observer: Any) -> None:
-    """Have it watch no more."""
+    """Detach an observer for good."""
     with _lock:
         if _observers is not None:
             _observers.remove(observer)
 
 
 def changing() -> contextlib.AbstractContextManager[object]:
-    """One thread at a time: the lock under which settings are taken."""
+    """Return the lock that protects changes of the recorder."""
     return _lock
 
 
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
-    """While what watches the program becomes another; one thread at a time."""
+    """Detach observers while the recorder is replaced, then attach them to the new one. Hold the lock meanwhile."""
     with _lock:
         if _observers is not None:
             _observers.detach()
@@ -264,7 +264,7 @@ def changing_recorder() -> Iterator[None]:
 
 
 def _active_if_same(settings: Settings) -> Recording | None:
-    """The recording under way; an error where it was asked for with other settings."""
+    """Return the active recording, if any. Raise SettingsError if its settings differ."""
     if _active is None or _active._injected:
         return _active
     differences = settings.differences(_active._settings)
@@ -277,7 +277,7 @@ def _active_if_same(settings: Settings) -> Recording | None:
 
 
 def _renew_lock_in_child() -> None:
-    """A forked child has none of the threads that may have held it."""
+    """Replace the lock in a forked child, which has none of the threads that may hold it."""
     global _lock
     _lock = threading.RLock()
 
@@ -311,7 +311,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: An
         run = make_run()
         selection = guardian.selection(settings) if guardian is not None else light
         recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings, selection)
-    except Exception as error:  # a disk that is full or read-only, or a mistake of ours
+    except Exception as error:  # the disk is full or read-only, or we have a bug
         if guardian is not None:
             guardian.stand_alone()
         if os.environ.get("SLEUTH_DEBUG"):
@@ -327,7 +327,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: An
 
 
 def require_tensorflow() -> None:
-    """An error that says what to do where there is none, or too old a one."""
+    """Raise an error with advice if TensorFlow is missing or too old."""
     try:
         import tensorflow
     except ImportError as error:
@@ -349,7 +349,7 @@ def _note_fork() -> None:
 
 
 def _abandon_in_child() -> None:
-    """In a forked child: the files are the parent's."""
+    """Drop the recording in a forked child: the files belong to the parent."""
     global _active
     if _active is not None and _active._recorder is not None:
         _active._recorder.abandon()

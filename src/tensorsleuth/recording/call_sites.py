@@ -22,7 +22,7 @@ _FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "numpy
 
 @cache
 def is_framework_file(path: str) -> bool:
-    """TensorFlow, Keras, ourselves and the standard library: never shown as the cause."""
+    """Return whether a file belongs to TensorFlow, Keras, us or the standard library, and so is never the cause."""
     if path.startswith(_PACKAGE):
         return not path.startswith(_DEMO_FOLDER)
     if path.startswith("<frozen") or (path.startswith(_STDLIB) and not _is_installed(path)):
@@ -39,22 +39,22 @@ def _is_installed(path: str) -> bool:
 
 @cache
 def is_user_file(path: str) -> bool:
-    """The program's own files; packages it has installed count only where nothing nearer is found."""
+    """Return whether a file belongs to the program itself and not to an installed package."""
     return not is_framework_file(path) and not _is_installed(path)
 
 
 class CallSites:
-    """Interns call stacks without TensorFlow's frames in the way."""
+    """Interns call stacks, without frames of frameworks."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: dict[tuple[FrameKey, ...], int] = {}
-        self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects, and where in them
-        self._alive: dict[int, CodeType] = {}  # so that no address is used again
+        self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects and the offsets in them
+        self._alive: dict[int, CodeType] = {}  # keeps code objects, so that Python does not reuse their addresses
         self._thread_starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
 
     def intern(self, frames: Iterable[FrameKey]) -> int:
-        """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
+        """Return the id of a stack, outermost frame first. Drop frames of frameworks unless there are no others."""
         whole = tuple(frames)
         known = self._known.get(whole)
         if known is None:
@@ -66,9 +66,9 @@ class CallSites:
         return known
 
     def of_graph_op(self, op: object) -> int:
-        """The site of an op in a Python graph, from the stack that TensorFlow kept when it was made."""
+        """Return the site of an op in a Python graph, from the stack that TensorFlow stored when it created the op."""
         traceback = op.traceback  # type: ignore[attr-defined]
-        if traceback is None:  # read from a saved model: no Python made it
+        if traceback is None:  # a saved model contains the op, so no Python code created it
             return 0
         frames = [(frame.filename, frame.lineno, frame.name) for frame in traceback.get_user_frames()]
         if self._thread_starts and not any(is_user_file(frame[0]) for frame in frames):
@@ -78,18 +78,18 @@ class CallSites:
         return self.intern(frames)
 
     def note_thread_start(self, graph: object) -> None:
-        """Other threads are about to make ops in this graph: what calls for them is not on their stacks."""
+        """Keep the current stack for a graph in which other threads will create ops: their stacks do not contain it."""
         found = (original_frame(frame) for frame in reversed(list(_frames(sys._getframe(1)))))
         self._thread_starts[graph] = tuple(frame for frame in found if frame and is_user_file(frame[0]))
 
     def _start_of(self, graph: Any) -> tuple[FrameKey, ...]:
-        """The line that started the threads in which a graph, or one around it, was made."""
+        """Return the stack that started the threads of a graph or of an outer graph."""
         while graph is not None and graph not in self._thread_starts:
             graph = getattr(graph, "outer_graph", None)
         return self._thread_starts[graph] if graph is not None else ()
 
     def of_caller(self, depth: int = 1) -> int:
-        """The site of the Python code that is running now."""
+        """Return the site of the Python code that is running now."""
         key: list[int] = []
         frame: FrameType | None = sys._getframe(depth + 1)
         while frame is not None:
@@ -110,14 +110,14 @@ class CallSites:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
-    """A stack, innermost frame first."""
+    """Yield the frames of a stack, innermost first."""
     while frame is not None:
         yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
 
 
 def caller_line() -> tuple[str | None, int | None]:
-    """File and line of the program that is running now."""
+    """Return the file and line of the program that is running now."""
     for frame in _frames(sys._getframe(1)):
         found = original_frame(frame)
         if found is not None and is_user_file(found[0]):

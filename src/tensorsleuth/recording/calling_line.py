@@ -1,4 +1,4 @@
-"""The line of the program that asked for something."""
+"""The line of the program that called a function of ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.recording.call_sites import is_framework_file, is_user_file
 
 @dataclass(frozen=True)
 class ProgramLine:
-    """A file and a line, as the user wrote them."""
+    """A file and a line of the user's program."""
 
     file: str | None = None
     line: int | None = None
@@ -21,7 +21,7 @@ class ProgramLine:
 
     @property
     def code(self) -> str | None:
-        """The text of the line."""
+        """Return the text of the line."""
         text = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
         return text or None
 
@@ -29,11 +29,11 @@ class ProgramLine:
         return f"{os.path.basename(self.file)}:{self.line}" if self.file else "an unknown line"
 
 
-_known: dict[tuple[CodeType, int], ProgramLine | None] = {}  # None: not the user's
+_known: dict[tuple[CodeType, int], ProgramLine | None] = {}  # None: not a line of the user's
 
 
 def calling_line() -> ProgramLine:
-    """The line that is running now, nearest first; an installed package's where none is the program's own."""
+    """Return the innermost line of the program on the stack, or that of an installed package if there is none."""
     frame: FrameType | None = sys._getframe(1)
     nearest = ProgramLine()
     while frame is not None:
@@ -54,7 +54,7 @@ def _line_of(frame: FrameType) -> ProgramLine | None:
 
 
 def _original_line(frame: FrameType) -> ProgramLine | None:
-    """The line as the user wrote it, also where AutoGraph wrote it again; None where it is TensorFlow's or ours."""
+    """Return the user's line, also for code that AutoGraph generated; None for TensorFlow's and our own lines."""
     file, line, name = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
     if "__autograph_generated_file" in file:
         from tensorsleuth.recording.tensorflow.autograph import original_frame

@@ -5,4 +5,4 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-FACTORIES: list[Callable[[], Any]] = []  # each makes one, see `observer.py`
+FACTORIES: list[Callable[[], Any]] = []  # each creates one observer, see `observer.py`

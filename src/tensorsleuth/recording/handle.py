@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class Handle(ABC):
-    """Ends with its `with` block, where it has not before."""
+    """Ends with its `with` block, unless it has ended before."""
 
     @abstractmethod
     def _end(self) -> None:
-        """Twice does nothing."""
+        """End it. A second call does nothing."""
 
     def __enter__(self: E) -> E:
         return self
@@ -27,7 +27,7 @@ class Handle(ABC):
 
 
 class RemovableHandle(Handle, Generic[T]):
-    """Stands for one of several that may be taken away in any order."""
+    """The handle of one of several things that may be removed in any order."""
 
     def __init__(self, held: T) -> None:
         self._target: T | None = held
@@ -36,7 +36,7 @@ class RemovableHandle(Handle, Generic[T]):
     def _on_remove(self, held: T) -> None: ...
 
     def remove(self) -> None:
-        """Take it away. Removing twice does nothing."""
+        """Remove it. Removing twice does nothing."""
         held, self._target = self._target, None
         if held is not None:
             self._on_remove(held)

@@ -1,4 +1,4 @@
-"""Trouble of ours costs the program one line on stderr, once, and nothing else."""
+"""Turns our own errors into one line on stderr, so that they never harm the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _said: set[str] = set()
 
 
 def complain(message: str, again: bool = False) -> None:
-    """Say it, unless it has been said."""
+    """Print a message to stderr, unless it was printed before."""
     if message not in _said or again:
         _said.add(message)
         with contextlib.suppress(Exception):  # stderr may be closed
@@ -24,7 +24,7 @@ def complain(message: str, again: bool = False) -> None:
 
 
 def harmless(action: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """Do something of ours; where it fails the program must not notice. SLEUTH_DEBUG shows the traceback."""
+    """Run our own code and report its errors without raising them. SLEUTH_DEBUG shows the traceback."""
     try:
         return action(*args, **kwargs)
     except Exception as error:

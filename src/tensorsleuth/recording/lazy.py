@@ -1,4 +1,4 @@
-"""Parts of a recording that most programs never need: made where the first op, function or session asks for them."""
+"""Creates parts of a recording only when an op, function or session needs them, since most programs never do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """Calling it gives the part, which the first call makes; `made` is the part, or None so far."""
+    """Returns the part when called, and creates it at the first call. `made` is the part, or None before."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make

@@ -11,100 +11,100 @@ from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.functions.watched_functions import WatchedCopy
 from tensorsleuth.recording.harmless import harmless
 
-Alarm = BaseException | None  # what to raise in the program
+Alarm = BaseException | None  # the exception to raise in the program
 GUARD_STOP_MESSAGE = (
-    "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
+    "tensorsleuth: a value that is not finite"  # the error message of a strict guard's probe; see probe.cc
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function that is being called."""
+    """A call of a function."""
 
     name: str
-    run_name: str  # the name of what runs for it
+    run_name: str  # the name of the function that runs, usually the watched copy
     inputs: Sequence[Any]
     number: int
     began: int
     place: OpSite
     watched: WatchedCopy | None
-    replayable: Any = None  # what it began with, where it may be run again
-    trains: bool = False  # does it compute gradients and write variables
+    replayable: Any = None  # its inputs and variables, if it may be replayed
+    trains: bool = False  # whether it computes gradients and writes variables
 
 
 class Observer:
-    """Watches along with a recorder, on the program's threads. A hook that it does not implement is never called."""
+    """Observes a recorder on the program's threads. A hook that it does not implement is never called."""
 
-    needs_recorder = False  # is a recorder in memory made for it where nobody records
-    sees_all = False  # may the recording not pause while it is attached
-    order = 0  # who is told earlier: those that may stop the program come last
+    needs_recorder = False  # whether to create a recorder in memory if no other exists
+    sees_all = False  # whether the recording must not pause while it is attached
+    order = 0  # lower ones run earlier; those that may stop the program come last
 
     def attach(self, recorder: Any) -> None:
-        """Watch through this recorder, by `recorder.attach(self)`; or not, where it has nothing to offer."""
+        """Call `recorder.attach(self)` to observe this recorder. Do nothing if the recorder is unsuitable."""
 
     def detach(self) -> None:
-        """Stop watching: the recorder is about to be another."""
+        """Stop observing, because another recorder is about to replace this one."""
 
     def selection(self, base: Selection) -> Selection:
-        """Return what has to be looked at: `base`, and what the observer asks for beyond it."""
+        """Return `base`, widened by the tensors that this observer needs."""
         return base
 
     def replay_selection(self) -> Selection | None:
-        """Return what is looked at in calls that are run again only because `wants_replay` said so."""
+        """Return the tensors to record in calls that run again only because of `wants_replay`."""
         return None
 
     def keeps_steps(self) -> bool:
-        """Does every call of a function have to keep what it begins with, so that it can be saved."""
+        """Return whether every call must keep its inputs, so that a user can save it."""
         return False
 
     def wants_replay(self, call: FunctionCall) -> bool:
-        """Is a call of a compiled function that went well to be run again."""
+        """Return whether to replay a call of a compiled function that went well."""
         return False
 
     def on_function(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function is about to be called; `find` gives its Python graph."""
+        """Handle a function that is about to be called. `find` returns its Python graph."""
 
     def on_call_end(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
-        """A function came back; `seen` where its inside was looked at."""
+        """Handle the return of a function. `seen` says whether probes recorded its inside."""
         return None
 
     def on_call_failed(self, call: FunctionCall, error: BaseException) -> Alarm:
-        """A function raised."""
+        """Handle an error that a function raised."""
         return None
 
     def on_eager_op(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
-        """An eager op has run, in a step in which the native library was told to look into the model."""
+        """Handle an eager op, in a step in which layer statistics sample the model."""
 
     def on_bad_op(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
-        """An eager op has made something that is not finite, or that a break point is about."""
+        """Handle an eager op whose output is not finite, or that a break point selects."""
         return None
 
     def on_write(self, op: str, inputs: Sequence[Any]) -> Alarm:
-        """An eager op is about to write a variable, and something was bad before."""
+        """Handle an eager op that is about to write a variable, after some tensor was bad."""
         return None
 
     def on_op_failed(self, op: str, error: BaseException) -> Alarm:
-        """An eager op raised."""
+        """Handle an error that an eager op raised."""
         return None
 
     def on_loss(self, targets: Any) -> Alarm:
-        """A tape is asked for gradients of these, outside of functions."""
+        """Handle the targets of a tape's `gradient`, outside of functions."""
         return None
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
-        """A tape has given gradients; also while a function is traced."""
+        """Handle the gradients that a tape returns, also while a function is traced."""
         return None
 
     def on_python_value(self, tensor: Any) -> Alarm:
-        """An eager tensor is turned into numbers of Python."""
+        """Handle an eager tensor that Python reads as numbers."""
         return None
 
     def on_step(self, this: int, following: int) -> None:
-        """A step has ended (-1: it has not trained), and another begins."""
+        """Handle the end of a step, -1 if it has not trained, and the begin of the next."""
 
 
 class Observers:
-    """The observers of one recorder: for each hook, the methods of those that implement it."""
+    """The observers of one recorder. For each hook, it lists the methods of those that implement it."""
 
     on_function: Sequence[Callable[[str, Callable[[], Any], Sequence[Any]], None]]
     on_call_end: Sequence[Callable[[FunctionCall, Sequence[Any], bool], Alarm]]
@@ -127,7 +127,7 @@ class Observers:
         return iter(list(self._all))
 
     def add(self, observer: Observer) -> None:
-        """Have it told of what it implements; once, however often it is added."""
+        """Add an observer. Adding it twice does nothing."""
         if observer not in self._all:
             self._all = sorted([*self._all, observer], key=lambda one: one.order)
             self._collect()
@@ -137,7 +137,7 @@ class Observers:
         self._collect()
 
     def _collect(self) -> None:
-        """Tuples, made anew: a thread that is going through the old one is not disturbed."""
+        """Collect the methods into new tuples, so that a thread that iterates over the old ones is not disturbed."""
         for hook in HOOK_NAMES:
             setattr(self, hook, tuple(getattr(one, hook) for one in self._all if implements(one, hook)))
 
@@ -146,12 +146,12 @@ HOOK_NAMES = tuple(Observers.__annotations__)
 
 
 def implements(observer: Observer, hook: str) -> bool:
-    """Does an observer have more to a hook than `Observer` has."""
+    """Return whether an observer overrides a hook."""
     return getattr(type(observer), hook) is not getattr(Observer, hook)
 
 
 def first_alarm(hooks: Iterable[Callable[..., Alarm]], *args: Any) -> Alarm:
-    """Tell of something until one wants to stop the program; what to raise for it."""
+    """Call the hooks until one wants to stop the program. Return its exception, if any."""
     for hook in hooks:
         alarm = harmless(hook, *args)
         if alarm is not None:
@@ -160,6 +160,6 @@ def first_alarm(hooks: Iterable[Callable[..., Alarm]], *args: Any) -> Alarm:
 
 
 def tell_all(hooks: Iterable[Callable[..., Alarm]], *args: Any) -> Alarm:
-    """Tell everybody; what to raise for the first that wants to stop the program."""
+    """Call all hooks. Return the exception of the first that wants to stop the program, if any."""
     alarms = [harmless(hook, *args) for hook in hooks]
     return next((alarm for alarm in alarms if alarm is not None), None)

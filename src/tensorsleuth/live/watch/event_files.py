@@ -20,9 +20,7 @@ from tensorsleuth.trace.series import png
 from tensorsleuth.trace.series.watched import WatchedRows, WatchedSeries, last_of_steps
 from tensorsleuth.trace.storage.run_folder import TENSORBOARD_FOLDER
 
-MIN_WRITE_SECONDS = (
-    2.0  # the least time between writes, and the most that a kill can lose here; the trace loses nothing
-)
+MIN_WRITE_SECONDS = 2.0  # between two writes, so a kill loses at most this much here, and nothing in the trace
 
 
 class EventFiles:
