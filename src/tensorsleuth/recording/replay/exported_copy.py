@@ -1,7 +1,8 @@
-"""Makes copies that stay compiled and hand out what is computed in them: for a call that goes bad only when compiled.
+"""Makes copies that stay compiled and return their inner tensors, for calls that go bad only when compiled.
 
-XLA takes no probes, but returns what it is told to: each tensor of a compiled function becomes one more of its results,
-and is looked at where it arrives. There may be more of them than fit into memory at a time, so this is done in parts.
+XLA allows no probes, but it computes every result that a function returns. So the copy returns each inner tensor as an
+additional result, and a probe outside checks it. All tensors together may exceed the memory, so several copies return
+a part each.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from tensorsleuth.recording.replay.replay_copy import ReplayCopier
 from tensorsleuth.recording.tensorflow import internals as tf
 
 MAX_PARTS = 8
-ASSUMED_DIMENSION = 128  # taken for a dimension that is not known before it runs
+ASSUMED_DIMENSION = 128  # the size to assume for an unknown dimension
 
 
 @dataclass(frozen=True)
 class ExportedTensor:
-    """A tensor that a compiled function hands out."""
+    """A tensor that a compiled function returns as an additional result."""
 
     tensor: int  # its id in the catalogue
     dtype: int
@@ -45,7 +46,7 @@ class ExportedTensor:
 
 
 class ExportCopier(ReplayCopier):
-    """The copies of one function that Python calls."""
+    """Makes the copies of one function that Python calls."""
 
     def __init__(
         self,
@@ -60,14 +61,14 @@ class ExportCopier(ReplayCopier):
         self._lock = lock
         self._name = name
         self._find = find
-        self._part: set[int] | None = None  # ids of the tensors that are handed out; None: all
+        self._part: set[int] | None = None  # the ids of the tensors to return; None for all
         self._number = 0
         self._instances: dict[tuple[Any, ...], tuple[int, int]] = {}
         self._exports: dict[str, list[ExportedTensor]] = {}  # by the name of the copy
         self._graph: Any = None
 
     def parts(self, room: int) -> Iterator[WatchedCopy]:
-        """Copies which together hand out everything, each no more than `room` bytes."""
+        """Yield copies that together return all tensors, each at most `room` bytes."""
         graph = self._find()
         with self._lock:
             whole = self.copy_root(self._name, graph)
@@ -119,7 +120,7 @@ class ExportCopier(ReplayCopier):
     def inner(self, name: str, node: Any, graphs: dict[str, Any], call_position: CallPosition) -> WatchedCopy | None:
         compiled = call_position.compiled or is_compiled(node.attr)
         if compiled and node.op not in ops.CALLS:
-            return None  # what a loop computes cannot be handed out of it
+            return None  # a loop cannot return the tensors of its iterations
         watched = self.copy(name, graphs.get(name), call_position.entering(name, compiled))
         if watched is not None:
             node.attr["Tout"].list.type.extend(export.dtype for export in self._exports.get(watched.name, ()))
@@ -142,7 +143,7 @@ class ExportCopier(ReplayCopier):
         self._look_at(copy, arrived, probe_context)
 
     def _inner_exports(self, copy: Any, called: set[int]) -> Iterator[tuple[str, ExportedTensor]]:
-        """Yield the outputs that a copy gets from the functions that it calls."""
+        """Yield the additional results of the functions that a copy calls."""
         for number in called:
             node = copy.node_def[number]
             exports = self._exports.get(node.attr["f"].func.name, [])
@@ -174,7 +175,7 @@ class ExportCopier(ReplayCopier):
         self._exports[copy.signature.name] = [export for _, export in tensors]
 
     def _look_at(self, copy: Any, tensors: list[tuple[str, ExportedTensor]], probe_context: ProbeContext) -> None:
-        """Put a probe behind each tensor that was handed out."""
+        """Put a probe behind each tensor that the copy returns."""
         for source, export in tensors:
             node = copy.node_def.add(name=f"sleuth/{export.tensor}", op="SleuthProbe", input=[source])
             node.attr["T"].type = export.dtype
@@ -185,7 +186,7 @@ class ExportCopier(ReplayCopier):
         self._exports[self._key] += [export for _, export in tensors]
 
     def _make_caller(self, definition: Definition, watched_copy: WatchedCopy) -> str:
-        """The name of a function that is not compiled, and calls the compiled copy of the root."""
+        """Return the name of an uncompiled function that calls the compiled copy of the root."""
         caller = tf.FunctionDef()
         caller.signature.CopyFrom(definition.proto.signature)
         caller.signature.name = f"{watched_copy.name}_caller"
@@ -210,7 +211,7 @@ class ExportCopier(ReplayCopier):
         return str(caller.signature.name)
 
     def _bytes(self, source: str, dtype: int) -> int:
-        """About how much memory a tensor takes, from what is known of its shape."""
+        """Estimate the bytes of a tensor from its shape, which may be partly unknown."""
         node, _, *rest = f"{source}:x:0".split(":")
         try:
             shape = self._graph.get_operation_by_name(node).outputs[int(rest[0])].shape
@@ -221,12 +222,12 @@ class ExportCopier(ReplayCopier):
 
 
 def _is_in_compiled(copy: Any, call_position: CallPosition) -> bool:
-    """Return whether a function is compiled, by itself or with its caller."""
+    """Return whether a function is compiled, alone or with its caller."""
     return call_position.compiled or is_compiled(copy.attr)
 
 
 def _groups_that_fit(exported_tensors: list[ExportedTensor], room: int) -> list[set[int]]:
-    """Tensors in groups that fit."""
+    """Split tensors into groups that each fit into the memory."""
     parts: list[set[int]] = [set()]
     free = room
     for export in exported_tensors:

@@ -1,24 +1,24 @@
-"""The memory that this process may still take."""
+"""The memory that this process may still allocate."""
 
 from __future__ import annotations
 
 import resource
 from pathlib import Path
 
-_CGROUPS = (  # limit, in use: version 2, then 1
+_CGROUPS = (  # (limit, usage) of cgroup version 2, then 1
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
     (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
 )
 
 
 def free_memory() -> int | None:
-    """Bytes that are free, within the container's limit; None where nobody says."""
+    """Return the free bytes within the container's limit; None if unknown."""
     room = [room for room in (_of_machine(), *(_of_cgroup(*paths) for paths in _CGROUPS)) if room is not None]
     return min(room, default=None)
 
 
 def has_room_for_another() -> bool:
-    """Is as much free as this process takes: what ran in it once can run in it again, however much that takes."""
+    """Return whether the free memory is at least what this process uses now, which suffices to repeat any past call."""
     room, taken = free_memory(), _resident()
     return room is None or taken is None or room > taken
 
@@ -42,5 +42,5 @@ def _of_machine() -> int | None:
 def _of_cgroup(limit: Path, used: Path) -> int | None:
     try:
         return max(int(limit.read_text()) - int(used.read_text()), 0)
-    except (OSError, ValueError):  # not there, or "max"
+    except (OSError, ValueError):  # the file is missing or says "max"
         return None

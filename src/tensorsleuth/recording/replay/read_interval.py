@@ -1,7 +1,7 @@
 """The interval at which variables written by a replayable call are checked.
 
-What is written is looked at on its way, in the function, where it is still in the cache. The variables themselves tell
-how weights grew over steps: a look at some of the steps is enough, and at each while something is on the move.
+Probes check a written value inside the function, where it is still in the cache. Reading the variables as well shows
+how weights grow over steps. For that, some of the steps suffice, or all steps while a result grows.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-ALWAYS_READ_CALLS = 8  # calls of a function, each looked at
+ALWAYS_READ_CALLS = 8  # the first calls of a function, all of which are read
 READ_EVERY = 8
-GROWTH_TO_READ = 2.0  # times the size that a result had when the variables were looked at last
+GROWTH_TO_READ = 2.0  # read again when a result has grown by this factor since the latest reading
 
 
 class ReadInterval:
-    """Decides after each call of one function."""
+    """Decides after each call of one function whether to read its variables."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._sizes: list[float] = []
 
     def is_due(self, outputs: Iterable[Any]) -> bool:
-        """Is this call one after which to look; `outputs` are the numbers that it returned."""
+        """Return whether to read the variables after this call. `outputs` are its numeric results."""
         sizes = [abs(float(output)) for output in outputs if output.ndim == 0]
         self._calls += 1
         due = self._calls <= ALWAYS_READ_CALLS or self._calls % READ_EVERY == 0 or self._moved(sizes)

@@ -1,8 +1,8 @@
-"""The flight recorder: keeps what each call of a function began with, and runs one that went bad again, with probes.
+"""The flight recorder: keeps the start of each call of a function, and replays a call that went bad, with probes.
 
-So is found what happens in functions that XLA compiles, into which no probe can be put, and in the mode FLIGHT, which
-looks at nothing else. A call begins with its arguments, the values of the variables it gets, and what it takes from
-outside while it runs (`outside`). All of that is held by reference, and let go when nothing bad came of the call.
+This finds what happens in functions that XLA compiles, which allow no probes, and in the mode FLIGHT, which uses none.
+The start of a call consists of its arguments, the values of its variables, and its outside inputs (`side_effects`). We
+hold references to all of these, and drop them if the call produced nothing bad.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_REPLAYS = 8  # of one function
-MAX_SAME_REPLAYS = 2  # in which the same went bad
+MAX_SAME_REPLAYS = 2  # of calls of one function with the same bad variables and outputs
 _CallVariables = tuple[
     VariableArguments, VariableArguments
-]  # all of a function's variables, and those it writes whose values are numbers
+]  # all variables of a function, and the float ones that it writes
 
 
 @dataclass(frozen=True)
 class ReplayableCall:
-    """One call, as it began."""
+    """The start of one call."""
 
     name: str
-    find_graph: Callable[[], Any]  # its Python graph
+    find_graph: Callable[[], Any]  # returns its Python graph
     inputs: Sequence[Any]
     outline: FunctionOutline
     variables: VariableArguments
     written: VariableArguments
     values: Sequence[Any]  # of the variables
     bad_before: int
-    earlier: tuple[EarlierCall, ...]  # calls that ran since the variables had these values
-    snapshot: VariableSnapshot  # which they come from
+    earlier: tuple[EarlierCall, ...]  # the calls since the variables had these values
+    snapshot: VariableSnapshot  # the source of these values
 
 
 class ReplayBuffer:
-    """The calls that are under way, and what has been found out about those that went bad."""
+    """The running replayable calls, and the statistics of past replays."""
 
     def __init__(
         self,
@@ -73,17 +73,17 @@ class ReplayBuffer:
         replay_store.clear()
         self._snapshots = VariableSnapshots(replay_store)
         self._read_intervals: defaultdict[str, ReadInterval] = defaultdict(ReadInterval)
-        self._under_way: set[int] = set()  # calls that keep what they began with
+        self._under_way: set[int] = set()  # the numbers of running calls whose start is kept
         self._to_save: set[int] = set()
         self._replays: Counter[str] = Counter()
         self._same_failures: Counter[tuple[str, frozenset[int]]] = Counter()
 
     def begin(self, number: int, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> ReplayableCall | None:
-        """A function that keeps what it begins with is about to be called; None where it cannot be run again."""
+        """Keep the start of a call. Return None if the call cannot be replayed."""
         outline = self._functions.outline(name)
         kind = self._variables_of(name, outline, inputs)
         if kind is None:
-            self._snapshots.drop_all()  # who knows what it writes
+            self._snapshots.drop_all()  # the call may write any variable
             return None
         variables, written = kind
         snapshot = self._snapshot(name, variables, written, inputs)
@@ -95,14 +95,14 @@ class ReplayBuffer:
         self, name: str, variable_arguments: VariableArguments, written: VariableArguments, inputs: Sequence[Any]
     ) -> VariableSnapshot:
         self._snapshots.drop_written(name, frozenset(handle._id for handle in written.handles(inputs)))
-        if self._under_way:  # who writes what, and when, is anybody's guess
+        if self._under_way:  # another running call may write any variable at any time
             self._snapshots.drop_all()
         if self._under_way or not self._functions.checks_writes(name):
             return VariableSnapshot(variable_arguments.read(inputs))
         return self._snapshots.before_call(name, variable_arguments, inputs)
 
     def end(self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any]) -> None:
-        """It came back: did anything go bad."""
+        """Check a call that returned, and replay it if anything in it went bad."""
         if not self._needs_check(call, replayable_call, raised=False):
             return
         floats = {at: tensor for at, tensor in enumerate(outputs) if is_float(tensor._datatype_enum())}
@@ -121,13 +121,13 @@ class ReplayBuffer:
             )
 
     def _is_due(self, replayable_call: ReplayableCall, outputs: Iterable[Any]) -> bool:
-        """Return whether it is time to look at what a call wrote, though nothing that was seen of it is bad."""
+        """Return whether to read the variables that a call wrote, although nothing bad was seen."""
         return not self._functions.checks_writes(replayable_call.name) or self._read_intervals[
             replayable_call.name
         ].is_due(outputs)
 
     def _needs_check(self, call: FunctionCall, replayable_call: ReplayableCall, raised: bool) -> bool:
-        """A call has ended. Save it where somebody asked for that; is there more to find out about it?"""
+        """Finish a call, and save it if a user asked for that. Return whether it may need a replay."""
         self._under_way.discard(call.number)
         flown = self._functions.relies_on_replay(replayable_call.name)
         if call.number in self._to_save:
@@ -141,25 +141,25 @@ class ReplayBuffer:
         return flown
 
     def save(self, call: int) -> bool:
-        """Save a call that is under way, when it has ended; False where it keeps nothing."""
+        """Save a running call when it ends. Return False if its start was not kept."""
         if call not in self._under_way:
             return False
         self._to_save.add(call)
         return True
 
     def close(self) -> None:
-        """Let go of all that is kept."""
+        """Drop all that is kept."""
         self._snapshots.drop_all()
         self.store.clear()
 
     def fail(self, call: FunctionCall, replayable_call: ReplayableCall) -> None:
-        """It raised: what went into the op that did is seen when it does so again."""
+        """Replay a call that raised, which shows the inputs of the op that raised."""
         if self._needs_check(call, replayable_call, raised=True) and self._is_news(replayable_call.name, frozenset()):
             self.replayer.replay(call, replayable_call, None, True)
-        self._snapshots.drop(replayable_call.name)  # it may have written a part
+        self._snapshots.drop(replayable_call.name)  # the call may have written some of the variables
 
     def _is_news(self, name: str, bad: frozenset[int]) -> bool:
-        """Is it worth to run a call again in which these went bad: variables from 0 up, outputs from -1 down."""
+        """Return whether to replay a call with these bad variables (from 0 up) and outputs (from -1 down)."""
         with self._lock:
             self._same_failures[(name, bad)] += 1
             if self._same_failures[(name, bad)] > MAX_SAME_REPLAYS or self._replays[name] >= MAX_REPLAYS:
@@ -185,7 +185,7 @@ class ReplayBuffer:
         return variables, variables.floats().only(function_outline.written_arguments)
 
     def _too_large(self, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> str | None:
-        """The values from before are kept beside those from after: is there room for both."""
+        """Return a reason if the memory cannot hold the variables' values from before and after the call."""
         size, room = sum(tf.bytes_of(value) for value in variable_arguments.read(inputs)), free_memory()
         if room is not None and size > room / 2:
             return f"its variables take {size / 1e9:.1f} GB, and {room / 1e9:.1f} GB are free"

@@ -1,4 +1,4 @@
-"""Makes the copy with which a call is run again: uncompiled, with the same random numbers, touching nothing outside."""
+"""Makes the copy that replays a call: uncompiled, with the same random numbers, without outside effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOWER_ATTRIBUTE = "_lower_using_switch_merge"
 
 
 class ReplayCopier(FunctionCopier):
-    """A replay copy in which compiled functions run op by op."""
+    """Makes a replay copy, in which compiled functions run op by op."""
 
     def refuses(self, name: str, catalogued_function: CataloguedFunction, call_position: CallPosition) -> bool:
         return self.exceeds_limits(name, call_position)
@@ -31,11 +31,11 @@ class ReplayCopier(FunctionCopier):
             elif node.op in ops.CONTROL_FLOW:
                 node.attr[
                     LOWER_ATTRIBUTE
-                ].b = True  # or the optimizer, and so our probes, do not get into what it calls
-        return {}  # nothing that is compiled can be outside
+                ].b = True  # otherwise the optimizer, and with it our probes, skips the functions that it calls
+        return {}  # compiled code has no outside effects
 
     def replace_side_effects(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
-        """Leave alone what is outside; how outputs are called now."""
+        """Replace ops with outside effects by stand-ins. Return the outputs that got a new name."""
         used = used_tensors(copy)
         renamed: dict[str, str] = {}
         for number, node in enumerate(copy.node_def):

@@ -1,4 +1,4 @@
-"""Runs a call again that went bad: uncompiled, with probes, on variables of its own."""
+"""Replays a call that went bad: uncompiled, with probes, on new variables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tensorsleuth.recording.replay.replay_buffer import ReplayableCall
 
 
-ASSUMED_FREE_BYTES = 1 << 32  # bytes, where nobody says how much memory is free
+ASSUMED_FREE_BYTES = 1 << 32  # if the free memory is unknown
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ReplayResult:
 
 
 class Replayer:
-    """One call at a time."""
+    """Replays one call at a time."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class Replayer:
         self._sink = sink
         self._keeper = replay_store
         self._saver = step_saver
-        self._step = step  # the training step that is under way
+        self._step = step  # returns the current training step
         self._lock = threading.Lock()
 
     def save(self, call: FunctionCall, replayable_call: ReplayableCall, raised: bool) -> None:
-        """Save a call, whatever came of it; what it took is then ready to be handed out again."""
+        """Save a call, even if it went well. Its outside inputs are then ready for a replay."""
         with self._lock:
             replayable_call = self._rewind(call, replayable_call)
             if self._saver is not None:
@@ -83,7 +83,7 @@ class Replayer:
     def replay(
         self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any] | None, sure: bool
     ) -> ReplayResult | None:
-        """Run a call again. `outputs` is what it returned, None where it raised; `sure` where those were bad."""
+        """Replay a call. `outputs` is its result, None if it raised. `sure` says that outputs or variables were bad."""
         with self._lock:
             try:
                 replayable_call = self._rewind(call, replayable_call)
@@ -94,7 +94,7 @@ class Replayer:
                 self._keeper.forget()
 
     def inspect(self, call: FunctionCall, replayable_call: ReplayableCall) -> None:
-        """Run a call again that went well, uncompiled, only to look into it. No row of the recording's comes of it."""
+        """Replay a healthy call uncompiled, only for observers. It adds no rows to the recording."""
         with self._lock:
             try:
                 watched = self._functions.inspection_copy(replayable_call.name, replayable_call.find_graph)
@@ -112,16 +112,16 @@ class Replayer:
                 self._keeper.forget()
 
     def _note_hidden_error(self, call: FunctionCall, error: Any) -> None:
-        """XLA computes where TensorFlow's own kernels raise: an index beyond the end takes the last row."""
+        """Note an error that XLA hides. For example, for an index beyond the end it reads the last row."""
         restore_message(error)
         inputs = describe_inputs(call.inputs)
         what = {"call": call.number, "op": 0, "type": call.name, "message": str(error), "inputs": inputs}
         self._catalog.hidden_failure(what)
 
     def _rewind(self, call: FunctionCall, replayable_call: ReplayableCall) -> ReplayableCall:
-        """A call with the values that its variables had before it, ready to take what it took.
+        """Return a call with its variables' values from before it, and rewind its outside inputs.
 
-        Where the calls since a snapshot cannot be run, it still has them as `earlier`.
+        If the calls since the snapshot fail to run again, the result still lists them as `earlier`.
         """
         watched = (
             self._functions.replay_copy(replayable_call.name, replayable_call.find_graph)
@@ -140,7 +140,7 @@ class Replayer:
     def _run_earlier(
         self, call: FunctionCall, replayable_call: ReplayableCall, earlier_call: EarlierCall, watched: str
     ) -> Sequence[Any]:
-        """Run an earlier call again; the values of the variables after it."""
+        """Replay an earlier call, and return the values of the variables after it."""
         number = self._sink.next_call()
         self._sink.call(CallKind.REPLAYING, number, call.place[0], time.monotonic_ns(), 0, [earlier_call.number])
         self._keeper.rewind(earlier_call.number)
@@ -153,7 +153,7 @@ class Replayer:
     ) -> ReplayResult | None:
         watched = self._functions.replay_copy(replayable_call.name, replayable_call.find_graph)
         if watched is None or replayable_call.earlier:
-            why = "its copy could not be made" if watched is None else "the calls before it do not run again"
+            why = "its copy could not be made" if watched is None else "the calls before it failed in the replay"
             self._note_outcome(call, ReplayOutcome.NOT_RUN, why)
             return None
         ran = self._run(call, replayable_call, watched, sure)
@@ -177,7 +177,7 @@ class Replayer:
         return None
 
     def _run_compiled(self, call: FunctionCall, replayable_call: ReplayableCall, sure: bool) -> ReplayResult | None:
-        """Run a call again as it was, compiled, with all that is computed in it handed out."""
+        """Replay a call compiled, with copies that return its inner tensors."""
         room = free_memory()
         parts = self._functions.export_copier(replayable_call.name, replayable_call.find_graph).parts(
             (room or ASSUMED_FREE_BYTES) // 4
@@ -214,7 +214,7 @@ class Replayer:
         return ReplayResult(number, watched_copy, place, bad, outputs=made)
 
     def _look_at_arguments(self, inputs: Sequence[Any], watched_copy: WatchedCopy, number: int) -> None:
-        """Also at those that were sampled before, when the call came by."""
+        """Record the arguments in full, even those that were sampled when the program made the call."""
         for at, tensor, look in external_inputs(inputs, self._places, self._sink, (NO_MAKER, ARGUMENT_MAKER)):
             if look != DO_NOT_LOOK:
                 self._sink.note_tensor(tensor, watched_copy.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
@@ -226,7 +226,7 @@ class Replayer:
         outputs: Sequence[Any] | None,
         replay_outcome: ReplayOutcome,
     ) -> ReplayResult:
-        """From now on the call is what was seen of it when it was run again."""
+        """Note that the replay shows the same failure, so that its rows stand for those of the call."""
         self._note_outcome(call, replay_outcome, None)
         for index, tensor in enumerate(outputs or replay_result.outputs):
             self._sink.note_tensor(
@@ -242,7 +242,7 @@ class Replayer:
 
 
 def _why_not_reproduced(replayable_call: ReplayableCall, replay_result: ReplayResult) -> str:
-    """Return why a call went well when it was run again."""
+    """Return the reason why the replay of a call was healthy."""
     if replay_result.error is not None:
         return f"it raised when it was run again: {first_line(replay_result.error)}"
     random = [op for op in replayable_call.outline.unkept_ops if is_random(op)]
@@ -250,4 +250,4 @@ def _why_not_reproduced(replayable_call: ReplayableCall, replay_result: ReplayRe
         return f"it draws other random numbers each time ({', '.join(random)}, compiled by XLA)"
     if replayable_call.outline.compiled:
         return "compiled by XLA, it rounds, fuses and checks differently"
-    return "something in it was not the same the second time"
+    return "it behaved differently in the replay"

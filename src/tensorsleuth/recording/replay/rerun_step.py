@@ -1,4 +1,4 @@
-"""Runs a saved step, without the program that it came from: recorded, so that it can be asked why."""
+"""Runs a saved step without its program, and records it, so that `sleuth why` can explain it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _VALUE_FILE = re.compile(r"(\w+) (\d+\.(npy|tensor))$")
 
 
 def rerun_step(step: SavedStep, recording: Recording) -> ReplayOutcome | None:
-    """Run it into a recording that is under way; what came of it, None where the recording could not be made."""
+    """Run a step into an active recording. Return the outcome, or None if the recording could not start."""
     recorder: Recorder | None = recording.recorder
     if recorder is None:
         return None
@@ -65,7 +65,7 @@ def _rerun(step: SavedStep, recorder: Recorder, replayer: Replayer, replay_store
 
 
 def _rename_variables(function: dict[str, Any], inputs: list[Any]) -> None:
-    """Let the names of captured variables be those of the ones that are here."""
+    """Rename the captured variables to the new variables of this process."""
     for number, captured in function.get("captures", {}).items():
         captured["uid"] = inputs[int(number)]._id
 
@@ -98,7 +98,7 @@ def _add_functions(folder: Path) -> None:
 
 
 def _argument(folder: Path, argument: dict[str, str]) -> Any:
-    if argument["kind"] == "other":  # an iterator, a table: what was taken from it has been kept
+    if argument["kind"] == "other":  # an iterator or table, whose outputs were kept
         return tf_variables.make_variable(tf.as_tensor(np.zeros([], np.float32)), "")
     value = _value(folder, argument["file"])
     return tf_variables.make_variable(value, "") if argument["kind"] == "variable" else value
@@ -116,6 +116,6 @@ def _value(folder: Path, text: str) -> Any:
 
 
 def _remember_sources(files: dict[str, str]) -> None:
-    """Let lines be shown as they were, here where the files may be others or not there."""
+    """Make Python show source lines from the saved step, because the files may differ or be missing here."""
     for path, text in files.items():
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)

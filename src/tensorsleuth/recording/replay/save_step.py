@@ -1,9 +1,9 @@
-"""Writes a call to a folder, with all it needs to be run again elsewhere.
+"""Writes a call to a folder, with all that a later replay elsewhere needs.
 
-step.json      what it is, and which file holds what
-functions.pb   the functions, as TensorFlow has them
-lines.json     the catalogue's words for them, and the source files
-0.npy, …       values; text is a TensorProto, in *.tensor
+step.json      the description of the call, and the index of the other files
+functions.pb   the functions, as TensorFlow stores them
+lines.json     the catalogue's descriptions of the functions, and the source files
+0.npy, …       values; strings are a TensorProto, in *.tensor
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_STEP_BYTES = 1 << 30
 
 
 class StepSaver:
-    """Keeps the first steps that went bad in the folder of the process."""
+    """Saves the first steps that went bad in the folder of the process."""
 
     def __init__(self, folder: Path, function_library: FunctionLibrary, replay_store: ReplayStore) -> None:
         self._folder = folder / STEPS_FOLDER
@@ -40,7 +40,7 @@ class StepSaver:
         self._saved = 0
 
     def save(self, call: FunctionCall, replayable_call: ReplayableCall, step: int, raised: bool) -> None:
-        """Save a call; what it took is what the keeper is about to hand out again."""
+        """Save a call. The replay store is ready to return its outside inputs."""
         if self._saved >= MAX_SAVED_STEPS:
             return
         self._saved += 1
@@ -51,12 +51,12 @@ class StepSaver:
 
     def _write(self, call: FunctionCall, replayable_call: ReplayableCall, step: int, raised: bool) -> None:
         if replayable_call.earlier:
-            raise _CannotSave("what its variables held before it is not known: the calls before it do not run again")
+            raise _CannotSave("the earlier values of its variables are unknown: earlier calls failed in the replay")
         kept = list(self._kept(replayable_call.name))
         taken = [value for _, _, held in kept for each in held for value in each]
         size = sum(tf.bytes_of(value) for value in (*replayable_call.values, *taken))
         if size > MAX_STEP_BYTES:
-            raise _CannotSave(f"it takes {size / 1e9:.1f} GB, and {MAX_STEP_BYTES / 1e9:.1f} GB are kept")
+            raise _CannotSave(f"it takes {size / 1e9:.1f} GB, more than the limit of {MAX_STEP_BYTES / 1e9:.1f} GB")
         value_files = _ValueFiles(self._folder / str(call.number))
         described = {
             "format": STEP_FORMAT,
@@ -73,22 +73,22 @@ class StepSaver:
         value_files.folder.joinpath("lines.json").write_text(json.dumps(lines))
         value_files.folder.joinpath(DESCRIPTION_FILE).write_text(
             json.dumps(described, indent=1)
-        )  # last: it is complete
+        )  # written last, so that its existence marks a complete step
 
     def _kept(self, name: str) -> Iterator[tuple[NodePath, int, list[list[Any]]]]:
-        """Yield the inputs of the call: for each op, the values of each of its outputs."""
+        """Yield the outside inputs of the call: for each op, the values of each of its outputs."""
         for way, slot, dtypes in self._library.kept_inputs(name):
             if VARIANT in dtypes and self._keeper.count(slot + dtypes.index(VARIANT)):
-                raise _CannotSave("it took something that is not a tensor (an Optional, with steps_per_execution)")
+                raise _CannotSave("one of its inputs is not a tensor (an Optional, with steps_per_execution)")
             yield way, slot, [self._keeper.values_in(slot + at, dtype) for at, dtype in enumerate(dtypes)]
 
 
 class _CannotSave(Exception):
-    """Said in the catalogue."""
+    """The reason why a step is not saved, for the catalogue."""
 
 
 class _ValueFiles:
-    """The values of a step, a file each."""
+    """The value files of a saved step."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -96,7 +96,7 @@ class _ValueFiles:
         folder.mkdir(parents=True)
 
     def add(self, tensor: Any) -> str:
-        """The name of the file that a value was written to."""
+        """Write a value to a file and return its name."""
         if tensor.dtype.name == "string":
             name = f"{self._count}.tensor"
             (self.folder / name).write_bytes(tf.serialize(tensor))
@@ -125,7 +125,7 @@ def _arguments(replayable_call: ReplayableCall, value_files: _ValueFiles) -> Ite
 
 
 def _called_library(name: str) -> Any:
-    """A function and all that it calls."""
+    """Return the library of a function and all that it calls."""
     library, wanted, seen = tf.FunctionDefLibrary(), [name], set[str]()
     while wanted:
         one = wanted.pop()

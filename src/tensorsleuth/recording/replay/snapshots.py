@@ -1,8 +1,8 @@
 """Variables of a replayable function before a call: read at intervals, and recomputed for the calls between.
 
-TensorFlow copies a variable that is written in place while somebody holds what it held before. Held for several
-calls, it is copied once for all of them; what a later call began with is found by running the earlier ones again.
-That is so only where nobody else writes these variables in between.
+If somebody holds the old value of a variable, TensorFlow copies it before a write in place. A snapshot that serves
+several calls costs one copy for all of them. To get the values before a later call, the replayer runs the earlier calls
+again. This works only if nobody else writes these variables in between.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tensorsleuth.recording.replay.variable_state import VariableArguments
 from tensorsleuth.recording.tensorflow import internals as tf
 
 MAX_CALLS = 8
-MAX_KEPT_BYTES = 64 << 20  # of what the calls between take
-MIN_SNAPSHOT_BYTES = 1 << 20  # bytes: to copy less takes no time
+MAX_KEPT_BYTES = 64 << 20  # the most bytes of inputs that are kept for the calls since a snapshot
+MIN_SNAPSHOT_BYTES = 1 << 20  # a copy of fewer bytes takes no noticeable time
 
 
 @dataclass(frozen=True)
 class EarlierCall:
-    """A call that ran on a snapshot, and ended well."""
+    """A call since a snapshot that ended well."""
 
     number: int
     inputs: Sequence[Any]
@@ -31,12 +31,12 @@ class EarlierCall:
 
 @dataclass
 class VariableSnapshot:
-    """The values of a function's variables, and the calls that ran since."""
+    """The values of a function's variables, and the calls since."""
 
     values: Sequence[Any]
     handles: frozenset[int] = frozenset()  # of the variables
-    eager_writes: int = -1  # how many of the program's eager ops had written a variable
-    bytes_left: int = 0  # bytes that calls may still take along
+    eager_writes: int = -1  # the number of eager ops that had written a variable
+    bytes_left: int = 0  # how many more bytes of inputs may be kept
     calls: list[EarlierCall] = field(default_factory=list)
 
     def is_usable(self, handles: frozenset[int], writes: int) -> bool:
@@ -49,14 +49,14 @@ class VariableSnapshot:
 
 
 class VariableSnapshots:
-    """The last snapshot of each function."""
+    """The latest snapshot of each function."""
 
     def __init__(self, replay_store: ReplayStore) -> None:
         self._keeper = replay_store
         self._last: dict[str, VariableSnapshot] = {}
 
     def before_call(self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> VariableSnapshot:
-        """Return the values before a call of a function that runs by itself, many times."""
+        """Return a snapshot with the variables' values: the latest one if it is still usable, else a new one."""
         handles = frozenset(handle._id for handle in variable_arguments.handles(inputs))
         last = self._last.get(name)
         if last is not None and last.is_usable(handles, self._keeper.eager_writes()):
@@ -69,7 +69,7 @@ class VariableSnapshots:
         return self._last[name]
 
     def add_call(self, name: str, number: int, inputs: Sequence[Any], variable_snapshot: VariableSnapshot) -> None:
-        """A call ended well: the next one may begin from the same snapshot."""
+        """Add a call that ended well, so that the next call may use the same snapshot."""
         if self._last.get(name) is not variable_snapshot:
             self._keeper.drop(number)
             return
@@ -77,12 +77,12 @@ class VariableSnapshots:
         variable_snapshot.bytes_left -= sum(map(_kept_bytes, inputs)) + self._keeper.bytes(number)
 
     def drop_written(self, name: str, handles: frozenset[int]) -> None:
-        """A function is about to write variables: no other one's snapshot of them goes on."""
+        """Drop the snapshots of other functions with these variables, because a function is about to write them."""
         for other in [other for other, last in self._last.items() if other != name and last.handles & handles]:
             self.drop(other)
 
     def drop(self, name: str) -> None:
-        """Let go of a snapshot, and of what the calls on it took."""
+        """Drop a snapshot and the inputs of the calls since."""
         last = self._last.pop(name, None)
         for call in last.calls if last is not None else ():
             self._keeper.drop(call.number)
@@ -93,6 +93,6 @@ class VariableSnapshots:
 
 
 def _kept_bytes(argument: Any) -> int:
-    """Bytes that are kept with a call's argument; those of a variable are the snapshot's."""
+    """Return the bytes that a kept argument takes. A variable takes none, because the snapshot has its value."""
     is_value = isinstance(argument, tf.EagerTensor) and argument._datatype_enum() != RESOURCE
     return tf.bytes_of(argument) if is_value else 0

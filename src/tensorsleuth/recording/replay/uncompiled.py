@@ -1,4 +1,4 @@
-"""Compiled functions run without XLA: the same program, with the same random numbers."""
+"""Runs compiled functions without XLA: the same program, with the same random numbers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tensorsleuth.recording.functions.function_def import MUST_COMPILE
 from tensorsleuth.recording.tensorflow import internals as tf
 
 ALONE_PREFIX = "sleuth_alone_"
-_COMPILE_ATTRIBUTES = (MUST_COMPILE, "_noinline")  # what `jit_compile=True` puts on a function and its calls
+_COMPILE_ATTRIBUTES = (MUST_COMPILE, "_noinline")  # set by `jit_compile=True` on a function and its calls
 _RANDOM_OPS = re.compile("Stateless(Random(?!Get)|TruncatedNormal|Parameterized|Multinomial|Shuffle)")
 
 
 def uncompile(attrs: Any) -> None:
-    """Take the marks off a function or a call."""
+    """Remove XLA's attributes from a function or a call."""
     for mark in _COMPILE_ATTRIBUTES:
         attrs.pop(mark, None)
 
 
 def differs_in_xla(op: str) -> bool:
-    """Does XLA draw other random numbers from the same seed than TensorFlow's kernel does."""
+    """Return whether XLA draws other random numbers than TensorFlow's kernel from the same seed."""
     return bool(_RANDOM_OPS.match(op))
 
 
 def compile_alone(node: Any) -> None:
-    """Make a node the call of a compiled function that holds nothing but it: its numbers are XLA's then."""
+    """Replace a node by a call of a compiled function with only this op, which draws XLA's random numbers."""
     original = type(node)()
     original.CopyFrom(node)
     dtypes = _dtypes(original, _definition(original).output_arg)
@@ -40,7 +40,7 @@ def compile_alone(node: Any) -> None:
 
 
 def _function_around(node: Any, dtypes: list[int]) -> str:
-    """The name of a function with just this op in it."""
+    """Return the name of a function that contains only this op."""
     function = tf.FunctionDef()
     inputs = _dtypes(node, _definition(node).input_arg)
     attrs = ",".join(f"{name}={value}" for name, value in sorted(node.attr.items()))
@@ -65,7 +65,7 @@ def _function_around(node: Any, dtypes: list[int]) -> str:
 
 
 def _dtypes(node: Any, arguments: Any) -> list[int]:
-    """Return the dtypes of an op's inputs or outputs that are one tensor each."""
+    """Return the dtypes of those inputs or outputs of an op that are single tensors."""
     return [argument.type or node.attr[argument.type_attr].type for argument in arguments]
 
 

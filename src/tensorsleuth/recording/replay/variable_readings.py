@@ -1,4 +1,4 @@
-"""The values of the variables that a flown call wrote: looked at after each, so that growth over steps can be told."""
+"""Reads the variables that a replayable call wrote, which shows growth over the steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 
 class VariableReadings:
-    """Notes variables as reads, one op of the catalogue for each variable of each place that calls a function."""
+    """Records variables as reads: one op of the catalogue for each variable and call site."""
 
     def __init__(self, catalog: CatalogWriter, op_sites: OpSites, replay_store: ReplayStore) -> None:
         self._catalog = catalog
@@ -23,7 +23,7 @@ class VariableReadings:
         self._ops: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     def note(self, flight: Any, op_site: OpSite) -> set[int]:
-        """Look at what a call wrote; the numbers of the variables that are bad now."""
+        """Record the variables that a call wrote, and return the indices of those that are bad now."""
         values = flight.written.read(flight.inputs)
         if not values:
             return set()

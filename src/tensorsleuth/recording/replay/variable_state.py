@@ -1,4 +1,4 @@
-"""The variables that a call works on: their values before it, and stand-ins for them when it is run again."""
+"""The variables of a call: their values before it, and the new variables for a replay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 _READER_PREFIX = "sleuth_read_variables"
-MIN_READ_TOGETHER = 8  # variables: from so many on, one call that reads all is faster than a call each
+MIN_READ_TOGETHER = 8  # from so many variables on, one call that reads all is faster than single reads
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class VariableArguments:
         return self.only(frozenset(kept))
 
     def only(self, arguments: frozenset[int]) -> VariableArguments:
-        """Return these variables."""
+        """Return only the variables at these argument indices."""
         kept = [pair for pair in zip(self.arguments, self.dtypes, strict=True) if pair[0] in arguments]
         return VariableArguments(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
 
     def read(self, inputs: Sequence[Any]) -> list[Any]:
-        """Their values. They share the variables' memory: whoever writes those next leaves ours alone."""
+        """Return their values, which share the variables' memory. A later write goes to new memory."""
         handles = self.handles(inputs)
         if len(handles) < MIN_READ_TOGETHER:
             return [tf_variables.read_handle(handle, dtype) for handle, dtype in zip(handles, self.dtypes, strict=True)]
@@ -43,7 +43,7 @@ class VariableArguments:
 
 
 def variables_among(inputs: Sequence[Any]) -> VariableArguments:
-    """The arguments of a call that are variables."""
+    """Return the arguments of a call that are variables."""
     found = []
     for number, one in enumerate(inputs):
         if isinstance(one, tf.EagerTensor) and one._datatype_enum() == RESOURCE:
@@ -54,7 +54,7 @@ def variables_among(inputs: Sequence[Any]) -> VariableArguments:
 
 
 def _reader(dtypes: tuple[int, ...]) -> str:
-    """The name of a function that reads variables of these dtypes."""
+    """Return the name of a function that reads variables of these dtypes."""
     name = (
         f"{_READER_PREFIX}_{'_'.join(map(str, dtypes))}"
         if len(dtypes) < 20
@@ -81,7 +81,7 @@ def _reader_function(name: str, dtypes: tuple[int, ...]) -> Any:
 def with_new_variables(
     variable_arguments: VariableArguments, values: Sequence[Any], inputs: Sequence[Any]
 ) -> list[Any]:
-    """The arguments of the call with new variables, which hold `values`, in the place of the program's own."""
+    """Return the arguments of the call with new variables, which hold `values`, in place of the program's."""
     changed = list(inputs)
     for argument, value in zip(variable_arguments.arguments, values, strict=True):
         changed[argument] = tf_variables.make_variable(value, inputs[argument].device)
