@@ -1,4 +1,4 @@
-"""The ways to make a session run: `run`, `make_callable`, a callable made of options, `partial_run`."""
+"""The ways to run a session: `run`, `make_callable`, a callable from CallableOptions, `partial_run`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
 
 class WatchedRun:
-    """A run, from before to after; the values that it gave are to be put in."""
+    """A context manager around one run. The caller stores the fetched values in it."""
 
     def __init__(self, calls: SessionCalls | None = None, active_run: ActiveRun | None = None) -> None:
         self._calls = calls
@@ -34,23 +34,23 @@ class WatchedRun:
 
 
 class _RunDepth(threading.local):
-    depth = 0  # runs that are under way
+    depth = 0  # the number of nested runs
 
 
 class SessionCalls:
-    """Tells a session's watcher of what is about to run, and of what came of it."""
+    """Reports the start and end of each run of a session."""
 
     def __init__(self, sessions: Sessions | UnwatchedSessions) -> None:
         self.sessions = sessions
         self._thread = _RunDepth()
 
     def run(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> WatchedRun:
-        """Ops, tensors, and references of tensors with values, as `Session.run` has found them."""
+        """Watch a run with ops, tensors, and a dict of feeds, as `Session.run` resolves them."""
         self._thread.depth += 1
         return WatchedRun(self, self.sessions.begin(session, targets, fetches, feeds))
 
     def run_raw(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> WatchedRun:
-        """Watch a run as the C API has it. `run` also comes by here; the result of `make_callable` only here."""
+        """Watch a run of the C API. `run` also reaches this point; callables of `make_callable` reach only this one."""
         if self._thread.depth:
             return WatchedRun()
         found = harmless(tf_sessions.resolve_run, session.graph, targets, fetches, feeds)
@@ -61,7 +61,7 @@ class SessionCalls:
         return WatchedRun()
 
     def preparing(self, session: Any, options: Any) -> WatchedRun:
-        """A callable is being made of options: TensorFlow optimises its graph now."""
+        """Watch the creation of a callable from options, when TensorFlow optimises its graph."""
         if options.tensor_connection:
             self.sessions.note_unwatched("callables whose tensors are connected")
             return WatchedRun()
@@ -85,7 +85,7 @@ class SessionCalls:
         return given if ours is None or given is not None else ours
 
     def finish(self, active_run: ActiveRun | None, error: BaseException | None, values: Any) -> None:
-        """Note how a run ended; raises where the guard has something to say."""
+        """Record how a run ended. Raise in the program if an observer wants to."""
         self._thread.depth -= 1
         if active_run is None:
             return
@@ -99,7 +99,7 @@ class SessionCalls:
 
 
 class _WatchedCallable:
-    """Stands for a callable of TensorFlow's, and is all that it is."""
+    """Wraps a callable of TensorFlow's, and forwards all its attributes."""
 
     def __init__(self, calls: SessionCalls, session: Any, options: Any, made: Any) -> None:
         self._calls = calls
@@ -119,7 +119,7 @@ class _WatchedCallable:
 
 
 def _named_in_options(graph: Any, options: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """The ops to run, and the tensors to fetch and to feed, that CallableOptions name."""
+    """Return the ops to run, and the tensors to fetch and to feed, that CallableOptions name."""
     targets = [graph.get_operation_by_name(name) for name in options.target]
     fetches = [graph.get_tensor_by_name(name) for name in options.fetch]
     return targets, fetches, [graph.get_tensor_by_name(name) for name in options.feed]

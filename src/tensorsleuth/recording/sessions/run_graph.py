@@ -1,7 +1,7 @@
-"""The graph that a session runs for its fetches and feeds, written as a function, so that function tools apply.
+"""The graph that a session runs for its fetches and feeds, as a function, so that all code for functions applies.
 
-TensorFlow prunes a session's graph to what the fetches need, and keeps what it made of that for each set of fetches and
-feeds. So does this: what is fed, and the variables, are the arguments of the function, and what is fetched it returns.
+TensorFlow prunes a session's graph to the ops that the fetches need, and caches the result for each set of fetches and
+feeds. This module does the same: variables and feeds become the function's arguments, and fetches its results.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tensorsleuth.recording.functions.function_def import Definition, node_outpu
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
-MAX_NAMED = 3  # fetches, in the name of the function
+MAX_NAMED = 3  # the most fetches in the function's name
 _COMPUTED_INSIDE = CONTROL_FLOW_PASSES | MERGES | CALLS
-FETCHED_SUFFIX = "/sleuth_fetched"  # behind the name of a variable that is fetched as it is
+FETCHED_SUFFIX = "/sleuth_fetched"  # appended to the name of a variable that is fetched directly
 
 
 @dataclass
@@ -27,13 +27,13 @@ class RunGraph:
 
     definition: Definition
     variables: list[Any]  # the ops that hold them, in the order of the first arguments
-    feeds: list[str]  # names of the tensors that are fed: the arguments behind those
-    python_ops: dict[str, Any] = field(default_factory=dict)  # the nodes as ops of Python
+    feeds: list[str]  # the names of the fed tensors, which are the remaining arguments
+    python_ops: dict[str, Any] = field(default_factory=dict)  # node name -> op of the Python graph
 
     def fetched_tensor(self, output: int) -> tuple[int, str, int] | None:
-        """The tensor behind what is fetched, seen through views: its number, op and dtype.
+        """Return the source of a fetch behind views: its number, op and dtype.
 
-        None for an argument, and for what comes out of a loop, a branch or a call: that was computed inside.
+        Return None for an argument, and for the result of a loop, branch or call, because an inner op computed it.
         """
         definition = self.definition
         node, at = definition.source(definition.proto.ret[_result(output)])
@@ -47,7 +47,7 @@ class RunGraph:
 
 
 def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> RunGraph:
-    """The function of a run that fetches and feeds these tensors, and runs these ops."""
+    """Return the function of a run with these fetches, target ops and feeds."""
     fed = {tensor.name for tensor in feeds}
     live = _live_ops(fetches, targets, fed)
     variables = [op for op in live if op.type in VARIABLE_OPS]
@@ -69,7 +69,7 @@ def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any
 
 
 def _live_ops(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list[Any]:
-    """The ops that have to run, in the order in which the program made them."""
+    """Return the ops that must run, in the order in which the program created them."""
     live: dict[str, Any] = {}
     todo = [*(tensor.op for tensor in fetches if tensor.name not in fed), *targets]
     while todo:
@@ -82,7 +82,7 @@ def _live_ops(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> 
 
 
 class _FunctionWriter:
-    """Puts ops into a function: what the graph calls `node:1`, a function calls `node:output:0`."""
+    """Writes ops into a function. The graph's `node:1` becomes `node:output:0` in a function."""
 
     def __init__(self, proto: Any, names: dict[str, str], variables: set[str]) -> None:
         self._proto = proto
@@ -102,7 +102,7 @@ class _FunctionWriter:
             _become_call(node, op)
 
     def result(self, number: int, tensor: Any) -> dict[str, Any]:
-        """Return a tensor; a variable that is fetched as it is gets a node that reads it."""
+        """Add a tensor to the results. A variable that is fetched directly gets a node that reads it."""
         name = self._name(tensor)
         read: dict[str, Any] = {}
         if name in self._variables:
@@ -134,13 +134,13 @@ class _FunctionWriter:
 
 
 def _become_read(node: Any, dtype: int) -> None:
-    """Variables of the old kind are read by an Identity: call it what it does."""
+    """Turn a node into a read op. An Identity reads variables of the old kind."""
     node.op = "ReadVariableOp"
     node.attr["dtype"].type = dtype
 
 
 def _become_call(node: Any, op: Any) -> None:
-    """Functions of the old kind are called by nodes of their own name."""
+    """Turn a node into a call op. In old graphs, the op type of a call is the function's name."""
     node.attr["f"].func.name, node.op = node.op, "PartitionedCall"
     node.attr["Tin"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.inputs)
     node.attr["Tout"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.outputs)

@@ -1,4 +1,4 @@
-"""The runs of sessions: a graph for each set of fetches and feeds, known to the library before it runs."""
+"""The runs of sessions: one graph for each set of fetches and feeds, known to the library before it runs."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/graph/watched_functions.h
-_INLINED_OPS = ops.CALLS | ops.LOOPS | ops.BRANCHES  # what TensorFlow inlines into the graph that calls it
+_INLINED_OPS = ops.CALLS | ops.LOOPS | ops.BRANCHES  # ops whose functions TensorFlow inlines into the caller's graph
 
 
 @dataclass(slots=True)
 class FetchedTensor:
-    """A fetched tensor that is worth a look."""
+    """A fetched tensor to record."""
 
     tensor: int
     dtype: int
     look: Mode
-    probed: bool = False  # a probe looks at it
+    probed: bool = False  # a probe records it
 
 
 @dataclass
 class SessionRun:
     """The graph that a session runs for one set of fetches and feeds."""
 
-    name: str  # under which the library knows its graph
+    name: str  # the library's name for its graph
     title: str
     instance: int
     kind: str
     handles: list[int]  # uids of its variables
     fetches: list[FetchedTensor | None]
-    dtypes: list[int]  # of what is fetched
-    has_unseen: bool  # has it tensors that only a probe would see
-    has_run: bool = False  # has run
-    watched: list[str] = field(default_factory=list)  # names of its graph, and of the functions in it
-    options: Any = None  # to run it with, where the graph optimizer does not see it
-    is_probed: bool = True  # as far as is known
+    dtypes: list[int]  # of the fetches
+    has_unseen: bool  # it has tensors that only a probe would see
+    has_run: bool = False
+    watched: list[str] = field(default_factory=list)  # the names of its graph and of the functions in it
+    options: Any = None  # our run options, if the graph optimizer does not see the graph
+    is_probed: bool = True  # False once a run has shown that it has no probes
 
 
 @dataclass
 class _SessionState:
-    """A session as far as it has run."""
+    """The known facts about one session."""
 
     runs: dict[Any, SessionRun | None] = field(default_factory=dict)
     handles: dict[str, int] = field(default_factory=dict)
 
 
 class SessionRuns:
-    """Finds, or makes, what is known of a run. Any thread may ask."""
+    """Finds or makes the description of a run. Any thread may use it."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class SessionRuns:
     def run_for(
         self, session: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]
     ) -> SessionRun | None:
-        """The run of a session that fetches, runs and feeds these, in the order of their names."""
+        """Return the description of a run with these fetches, targets and feeds, in the order of their names."""
         key = tuple(tuple(one.name for one in some) for some in (fetches, targets, feeds))
         with self._lock:
             known = self._sessions.setdefault(session, _SessionState())
@@ -99,7 +99,7 @@ class SessionRuns:
             return known.runs[key]
 
     def close(self) -> None:
-        """Take the graphs out of the library."""
+        """Remove the graphs from the library."""
         with self._lock:
             for run in (run for known in self._sessions.values() for run in known.runs.values() if run is not None):
                 for name in run.watched:
@@ -173,14 +173,14 @@ class SessionRuns:
 
 
 class _GraphWatcher:
-    """Tells the library of one run's graph, and of the functions that TensorFlow will inline into it."""
+    """Registers one run's graph with the library, and the functions that TensorFlow will inline into it."""
 
     def __init__(self, runs: SessionRuns, session: Any, name: str, number: int) -> None:
         self.name = name
         self._unoptimized = tf_sessions.why_not_optimized(session)
         self.watched: list[str] = []
         self._lines: list[str] = []  # of the graph itself
-        self.probe_count = 0  # tensors that a probe would look at
+        self.probe_count = 0  # the number of tensors that need a probe
         self._runs = runs
         self._graph = session.graph
         self._number = number
@@ -188,7 +188,7 @@ class _GraphWatcher:
     def watch(
         self, definition: Definition, graph: Any, instance: int, first: int, path: tuple[str, ...] = (), name: str = ""
     ) -> set[str]:
-        """Watch a graph and what it calls; the kinds of functions that it calls. `path`: the nodes that call it."""
+        """Register a graph and its callees. Return the kinds of the callees. `path` holds the calling nodes."""
         kinds: set[str] = set()
         called: set[int] = set()
         for number, node in enumerate(definition.proto.node_def):
@@ -207,11 +207,11 @@ class _GraphWatcher:
         lines = described.splitlines()
         self.probe_count += sum(output != "-" for line in lines for output in line.split("\t")[2].split(","))
         self.watched.append(name)
-        self._lines = lines  # the graph itself comes last
+        self._lines = lines  # the last call of this method is for the graph itself
         runs.native.watch_run(name.encode(), runs._session, self._number, described.encode())
 
     def watches(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the watches for TensorFlow's own debugger, if no probe gets in: node, output, op and attributes."""
+        """Yield the watches for TensorFlow's own debugger if no probe gets in: node, output, op and attributes."""
         run = f"session={self._runs._session};run={self._number}"
         for line in self._lines:
             node, first, outputs, _ = line.split("\t")
@@ -221,7 +221,7 @@ class _GraphWatcher:
                     yield node, at, f"SleuthWatch({run};tensor={int(first) + at};dtype={dtype};look={look})"
 
     def _callable(self, node: Any) -> Iterator[str]:
-        """The functions of a node, where they will be inlined and can be read."""
+        """Yield the functions of a node that are readable and that TensorFlow will inline."""
         names = [function.name for _, function in called_functions(node)]
         if not names:
             return

@@ -19,7 +19,7 @@ from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
-_uids = itertools.count(1 << 62)  # TensorFlow counts its own from 0
+_uids = itertools.count(1 << 62)  # TensorFlow's uids start at 0
 
 
 def new_uid() -> int:
@@ -29,7 +29,7 @@ def new_uid() -> int:
 
 @dataclass(frozen=True, slots=True)
 class SessionValue:
-    """An array, with as much of a tensor's ways as a sink asks for."""
+    """An array with those methods of an eager tensor that a sink uses."""
 
     array: Any
     dtype: int
@@ -51,7 +51,7 @@ class SessionValue:
 
 
 class SessionValues:
-    """Notes feeds where they are fed, variables where they are made, and fetches as their ops' outputs."""
+    """Records feeds at the line of the run, variables at their creation, and fetches as outputs of their ops."""
 
     def __init__(self, op_sites: OpSites, sink: NativeSink) -> None:
         self._places = op_sites
@@ -75,7 +75,7 @@ class SessionValues:
         return session_value
 
     def add_variable(self, op: Any, site: int) -> int:
-        """The uid of a variable that lives in a session."""
+        """Return the uid of a variable of a session."""
         uid, call = new_uid(), self.sink.next_call()
         place = self._places.at_site("VarHandleOp", site, 1)
         self.sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, [])
@@ -83,7 +83,7 @@ class SessionValues:
         return uid
 
     def note_fetched(self, array: Any, dtype: int, tensor: int, look: Mode, call: int) -> None:
-        """Record a fetched value of `tensor`, if no probe has seen it."""
+        """Record a fetched value of `tensor`, if no probe has recorded it."""
         self.sink.note_fetched(SessionValue(np.asarray(array), dtype), tensor, call, look)
 
     def note_returned(self, session_value: SessionValue, number: int, call: int, look: Mode) -> None:

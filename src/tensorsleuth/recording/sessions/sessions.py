@@ -25,31 +25,31 @@ from tensorsleuth.recording.tensorflow.error_messages import describe_inputs
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 RUN_OP = "Session.run"
-UNNOTED_CALL = 0  # the number of a call that is not noted
+UNNOTED_CALL = 0  # the number of a call that is not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveRun:
-    """A run that is under way."""
+    """A run in progress."""
 
     run: SessionRun
     session: Any
     place: OpSite
     number: int
     began: int
-    order: list[int]  # places of the fetches, in the order of their names
+    order: list[int]  # indices of the fetches, in the order of their names
     feeds: list[SessionValue]
 
     @property
     def call(self) -> FunctionCall:
-        """The run as the guard knows calls."""
+        """Return the run as a function call, for observers."""
         run = self.run
         watched_copy = WatchedCopy(run.name, run.instance, -1, run.kind)
         return FunctionCall(run.title, run.name, self.feeds, self.number, self.began, self.place, watched_copy)
 
 
 class Sessions:
-    """Notes what sessions run."""
+    """Records the runs of sessions."""
 
     def __init__(
         self,
@@ -70,14 +70,14 @@ class Sessions:
         self._values = runs.values
         self._sink = runs.values.sink
         self._said: set[str] = set()
-        self.paused = False  # prepare what runs, and look at nothing
+        self.paused = False  # still prepare graphs, but record no runs
 
     def begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> ActiveRun | None:
-        """A session is about to run."""
+        """Begin to watch a run."""
         return harmless(self._begin, session, targets, fetches, feeds)
 
     def end(self, active_run: ActiveRun, values: Sequence[Any]) -> Alarm:
-        """It has run; what the guard has to say."""
+        """Record the end of a run, and return the observers' alarm."""
         self._end_native_run(active_run)
         if active_run.number == UNNOTED_CALL:
             return None
@@ -89,7 +89,7 @@ class Sessions:
         )
 
     def fail(self, active_run: ActiveRun, error: BaseException | None) -> Alarm:
-        """It raised; what the guard has to say."""
+        """Record a run that raised, and return the observers' alarm."""
         self._end_native_run(active_run)
         if active_run.number == UNNOTED_CALL or not isinstance(error, tf.TensorFlowErrors):
             return None
@@ -102,7 +102,7 @@ class Sessions:
         self._sink.end_call(active_run.number)
 
     def note_unwatched(self, what: str) -> None:
-        """A way to run a session that is not watched."""
+        """List a way to run a session that cannot be watched."""
         if what not in self._said:
             self._said.add(what)
             self._catalog.not_covered(f"what sessions run through {what}", "it is not recorded", unseen=True)
@@ -113,7 +113,7 @@ class Sessions:
     def prepare(
         self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]
     ) -> ActiveRun | None:
-        """A session is about to optimise what it will run later."""
+        """Watch a session that is about to optimise a graph for later runs."""
         found = self._find(session, targets, fetches, [(tensor, None) for tensor in feeds])
         return self._prepare(session, found[0]) if found is not None else None
 
@@ -127,7 +127,7 @@ class Sessions:
         self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: list[tuple[Any, Any]]
     ) -> tuple[SessionRun, list[int], list[tuple[Any, Any]]] | None:
         """Return the known run, with its fetches and feeds in the order of their names."""
-        if session._target:  # it runs in another process
+        if session._target:  # another process runs the graph
             self._not_covered("graphs that other processes run for a session", f"it is connected to {session._target}")
             return None
         order = sorted(range(len(fetches)), key=lambda at: fetches[at].name)
@@ -137,7 +137,7 @@ class Sessions:
         return (run, order, given) if run is not None else None
 
     def _prepare(self, session: Any, session_run: SessionRun) -> ActiveRun:
-        """Let a graph that runs for the first time have its probes, for later."""
+        """Have the library add probes when the session optimises a graph, before the first run."""
         self._native.begin_run(
             session_run.instance, UNNOTED_CALL, session_run.name.encode(), tf_sessions.optimizer_rounds(session)
         )
@@ -159,7 +159,7 @@ class Sessions:
         return ActiveRun(session_run, session, place, number, began, order, feeds)
 
     def _end(self, active_run: ActiveRun, values: Sequence[Any]) -> list[SessionValue]:
-        """Note what came back, and return it."""
+        """Record the fetched values, and return them."""
         run, place = active_run.run, active_run.place
         took = time.monotonic_ns() - active_run.began
         self._sink.call(CallKind.ENDED, active_run.number, place[0], active_run.began, took, [])
@@ -185,7 +185,7 @@ class Sessions:
         return session_value
 
     def _check_probes(self, active_run: ActiveRun) -> None:
-        """A graph has run for the first time: which of its tensors have probes?"""
+        """Check after the first run of a graph which of its tensors have probes."""
         run = active_run.run
         run.is_probed = self._runs.was_probed(run)
         for fetch in run.fetches:
@@ -211,7 +211,7 @@ class Sessions:
 
 
 class UnwatchedSessions:
-    """Sessions whose graphs cannot have probes: they are listed as not covered."""
+    """Sessions whose graphs cannot have probes: the catalogue lists them as not covered."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
