@@ -90,7 +90,7 @@ def test_wrong_arguments_are_said() -> None:
         ({"condition": "nann > 0"}, "Did you mean 'nan'"),
         ({"condition": "bad", "on": "lyer:x"}, "Did you mean 'layer'"),
         ({"condition": "bad", "on": "("}, "not a regular expression"),
-        ({"condition": "bad", "on": 3}, "it must be a text"),
+        ({"condition": "bad", "on": 3}, "it must be one or more strings"),
         ({"condition": "bad", "then": "explode"}, "pause, stop, record, save"),
         ({"condition": "bad", "then": "record:0"}, "record:N"),
         ({"condition": "bad", "times": 0}, "integer"),

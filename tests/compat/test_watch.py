@@ -207,7 +207,7 @@ def test_with_break_points_and_the_guard(tmp_path: Path) -> None:
     [
         (("layers:x",), ["no kind 'layers'", "Did you mean 'layer'?", "update"]),
         (("dense[",), ["'dense['", "not a regular expression", "re.escape"]),
-        ((tf.constant(1.0),), ["say which tensors", "name='x'"]),
+        ((tf.constant(1.0),), ["name the tensors", "name='x'"]),
         (("x", {"every": 0}), ["every is 0", "from 1 on"]),
         (("x", {"what": "histograms"}), ["no 'histograms'", "Did you mean 'histogram'?", "quantiles"]),
     ],

@@ -1,6 +1,7 @@
-"""Finds attention in a function: a softmax of scores of keys, whose weights mix values.
+"""Finds attention in a function: a softmax over scores of keys, whose weights mix values.
 
-`attention_ops` says what is which. No name matters: it is the same for Keras, for other libraries and written by hand.
+`attention_ops` decides which op has which part. Names do not matter, so this works for Keras, other libraries and
+handwritten code.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.structure.attention_ops import SUM, einsum_equation, scores_of, source_through, values_of
 from tensorsleuth.recording.structure.graph_edges import FunctionEdges, GraphEdges, OutputRef
 
-DEFAULT_ROW_AXIS = -1  # the axis of the rows, unless an equation says otherwise
-NO_ROW_AXIS = -2  # there is one query, and no axis for it
+DEFAULT_ROW_AXIS = -1  # the axis of the rows, unless an einsum equation differs
+NO_ROW_AXIS = -2  # a single query, without an axis
 
 
 @dataclass(frozen=True)
 class AttentionNodes:
-    """The place of an attention's weights in a graph."""
+    """The nodes of one attention in a graph."""
 
-    node: int  # that computes the weights
-    scores: int  # the node that compares queries with keys
-    values: int  # the node that mixes values by the weights
-    name: str  # of the layer, or of the op where there is none
+    node: int  # computes the weights
+    scores: int  # compares queries with keys
+    values: int  # mixes values by the weights
+    name: str  # of the layer; without a layer, of the op
     row_axis: int = DEFAULT_ROW_AXIS
 
 
 def find_attention(
     definition: Definition, around: str | None = None, called: Mapping[str, str] | None = None
 ) -> list[AttentionNodes]:
-    """All attention of a function, but for what belongs to gradients, in the order of its nodes.
+    """Return all attention of a function outside of its backward pass, in the order of the nodes.
 
-    `around`: the layer that calls it. `called`: what the program calls scopes that bear another name in the graph.
+    `around` is the layer that calls the function. `called` maps scopes of the graph to the program's names for them.
     """
     if not any(node.op == "Softmax" or node.op == "Exp" for node in definition.proto.node_def):
         return []
@@ -47,7 +48,7 @@ def find_attention(
 def attention_at(
     graph_edges: GraphEdges, number: int, around: str | None = None, called: Mapping[str, str] | None = None
 ) -> AttentionNodes | None:
-    """The attention whose weights a node puts out."""
+    """Return the attention whose weights a node computes, if any."""
     start = softmax_of(graph_edges, number)
     scores = scores_of(graph_edges, start) if start is not None else None
     values = values_of(graph_edges, number) if scores is not None else None
@@ -68,7 +69,7 @@ def softmax_of(graph_edges: GraphEdges, number: int) -> OutputRef | None:
 
 
 def _handwritten_softmax(graph_edges: GraphEdges, number: int) -> OutputRef | None:
-    """The scores of exp(scores) / sum(exp(scores)), written by hand."""
+    """Return the scores of a handwritten softmax, exp(scores) / sum(exp(scores))."""
     above, below = (source_through(graph_edges, tensor, MOVES) for tensor in graph_edges.inputs[number][:2])
     if above[0] < 0 or below[0] < 0 or graph_edges.nodes[below[0]].op != SUM:
         return None
@@ -78,7 +79,7 @@ def _handwritten_softmax(graph_edges: GraphEdges, number: int) -> OutputRef | No
 
 
 def _row_axis(graph_edges: GraphEdges, start: OutputRef, scores: int) -> int:
-    """The axis of the queries, where an equation tells: `bqhd,bkhd->bqhk` has them at 1, `bhd,bkhd->bhk` nowhere."""
+    """Return the axis of the queries in an einsum equation: 1 in `bqhd,bkhd->bhqk`, none in `bhd,bkhd->bhk`."""
     node = graph_edges.nodes[scores]
     way = graph_edges.walk_sources(start, lambda number: graph_edges.nodes[number].op in AXIS_KEEPING_OPS)
     if node.op != "Einsum" or (scores, 0) not in way:
@@ -92,7 +93,7 @@ def _row_axis(graph_edges: GraphEdges, start: OutputRef, scores: int) -> int:
 
 
 def _common_scope(layers: list[str | None]) -> str | None:
-    """The innermost scope that holds all of them."""
+    """Return the innermost scope that contains all of these."""
     paths = [layer.split("/") if layer else [] for layer in layers]
     common: list[str] = []
     for parts in zip(*paths, strict=False):

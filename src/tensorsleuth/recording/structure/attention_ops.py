@@ -1,7 +1,7 @@
-"""The test that makes a softmax an attention: scores of keys that are data, values that are data, mixed by the weights.
+"""The test that makes a softmax an attention: keys and values are data, and the weights mix the values.
 
-The axis that the softmax runs over tells attention from a choice among classes, experts or entries of a table: it is
-an axis of data, not one of a variable.
+The axis of the softmax distinguishes attention from a choice among classes, experts or entries of a table. In attention
+it is an axis of data and not of a variable.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUM = "Sum"
 
 
 def scores_of(graph_edges: GraphEdges, start: OutputRef) -> int | None:
-    """The nearest node that compares queries with keys, from what a softmax takes."""
+    """Return the nearest node before a softmax that compares queries with keys."""
     for number, _ in graph_edges.walk_sources(start, lambda number: graph_edges.nodes[number].op in OPS_BEFORE_SOFTMAX):
         if number >= 0 and (_compares(graph_edges, number, start) or _sums_products(graph_edges, number)):
             return number
@@ -30,7 +30,7 @@ def scores_of(graph_edges: GraphEdges, start: OutputRef) -> int | None:
 
 
 def values_of(graph_edges: GraphEdges, weights: int) -> int | None:
-    """The node that mixes values by the weights: a product, or the sum of what they multiply."""
+    """Return the node that mixes values by the weights: a matrix product, or the sum of an elementwise one."""
     backward = graph_edges.after_gradients
     way = graph_edges.walk_consumers(
         (weights, 0), lambda number: graph_edges.nodes[number].op in OPS_AFTER_SOFTMAX and number not in backward
@@ -44,7 +44,7 @@ def values_of(graph_edges: GraphEdges, weights: int) -> int | None:
 
 
 def _compares(graph_edges: GraphEdges, number: int, start: OutputRef) -> bool:
-    """Is it a product of data with data; or with a variable that is the query, or does not reach the softmax's axis."""
+    """Return whether a node multiplies data with data, or with a variable without the softmax's axis (a query)."""
     node, learned = graph_edges.nodes[number], _variable_inputs(graph_edges, number)
     if node.op not in PRODUCTS or len(learned) != 2 or all(learned):
         return False
@@ -54,7 +54,7 @@ def _compares(graph_edges: GraphEdges, number: int, start: OutputRef) -> bool:
         taken, put_out = einsum_equation(node)
         from_data = put_out[-1:] in taken[learned.index(False)] and put_out[-1:] not in taken[learned.index(True)]
     else:
-        from_data = learned[0]  # the columns are of the second
+        from_data = learned[0]  # the second operand supplies the columns
     return from_data or _is_transposed(graph_edges, number, start)
 
 
@@ -64,7 +64,7 @@ def _mixes(graph_edges: GraphEdges, number: int) -> bool:
 
 
 def _is_batched(node: Any) -> bool:
-    """Does it multiply matrices of a batch."""
+    """Return whether a node multiplies batches of matrices."""
     if node.op != "Einsum":
         return node.op in BATCH_MATMULS
     taken, put_out = einsum_equation(node)
@@ -72,7 +72,7 @@ def _is_batched(node: Any) -> bool:
 
 
 def _is_transposed(graph_edges: GraphEdges, number: int, start: OutputRef) -> bool:
-    """Is the last axis of a product moved away, or taken off, before the softmax."""
+    """Return whether a product's last axis is moved or removed before the softmax."""
     way = graph_edges.walk_sources(
         start, lambda at: graph_edges.nodes[at].op in OPS_BEFORE_SOFTMAX and not _transposes(graph_edges.nodes[at])
     )
@@ -85,7 +85,7 @@ def _transposes(node: Any) -> bool:
 
 
 def _sums_products(graph_edges: GraphEdges, number: int) -> bool:
-    """Additive attention, sum(v * tanh(query + key)); and a product written out, sum(query * key)."""
+    """Return whether a node computes additive scores, sum(v * tanh(query + key)), or a sum(query * key) by hand."""
     if graph_edges.nodes[number].op != SUM or not graph_edges.inputs[number]:
         return False
     source, _ = source_through(graph_edges, graph_edges.inputs[number][0], MOVES)
@@ -93,7 +93,7 @@ def _sums_products(graph_edges: GraphEdges, number: int) -> bool:
 
 
 def _sums_weighted_values(graph_edges: GraphEdges, number: int, source: int, weights: int) -> bool:
-    """sum(weights * values), with an axis of the values that the weights have not got."""
+    """Return whether a node computes sum(weights * values), where the values have an axis that the weights lack."""
     if graph_edges.nodes[number].op != SUM or source < 0 or graph_edges.nodes[source].op != "Mul":
         return False
     sides = graph_edges.inputs[source][:2]
@@ -102,7 +102,7 @@ def _sums_weighted_values(graph_edges: GraphEdges, number: int, source: int, wei
         for side in sides
     ]
     of_weights = [(weights, 0) in way for way in ways]
-    if sum(of_weights) != 1:  # not that of another, nor the weights times what is made of them
+    if sum(of_weights) != 1:  # the product of two other tensors, or of the weights with themselves
         return False
     own, other = sides[of_weights.index(True)], sides[of_weights.index(False)]
     widened = graph_edges.walk_sources(
@@ -124,7 +124,7 @@ def _variable_inputs(graph_edges: GraphEdges, number: int) -> list[bool]:
 
 
 def is_variable(graph_edges: GraphEdges, output_ref: OutputRef) -> bool:
-    """Is a tensor what a variable holds, or was given; a variable that the forward pass writes is a cache: data."""
+    """Return whether a tensor is constant or a variable's value. A variable that the forward pass writes is a cache."""
     number, _ = source_through(graph_edges, output_ref, VARIABLE_VIEWS)
     if number < 0 or graph_edges.nodes[number].op in CONSTANTS_AND_VARIABLES:
         return number >= 0
@@ -148,6 +148,6 @@ def source_through(graph_edges: GraphEdges, output_ref: OutputRef, passed: froze
 
 
 def einsum_equation(node: Any) -> tuple[list[str], str]:
-    """`bqhd,bkhd->bhqk`: what it takes, and what it puts out."""
+    """Return the operands and the result of an equation such as `bqhd,bkhd->bhqk`."""
     taken, _, put_out = node.attr["equation"].s.decode().replace(" ", "").replace("...", ".").partition("->")
     return taken.split(","), put_out

@@ -1,6 +1,6 @@
 """The ops of one pass of eager code through a model, as a graph that grows while it runs.
 
-No tensor is held: those that were made are known by their numbers, those that nobody has taken yet by weak references.
+It keeps no tensor alive. It knows tensors by their uids, and holds weak references to those that no op has used yet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attribu
 
 @dataclass(slots=True)
 class NodeAttribute:
-    """As a node of a graph has it."""
+    """An attribute with the fields of a graph node's attribute."""
 
     s: bytes = b""
     i: int = 0
@@ -41,7 +41,7 @@ class NodeAttributes(dict[str, NodeAttribute]):
 
 @dataclass(slots=True)
 class EagerNode:
-    """An op that has run: what it is called is what a graph would call it."""
+    """An op that has run, under the name that a graph would give it."""
 
     op: str
     name: str
@@ -50,7 +50,7 @@ class EagerNode:
 
 
 def read_call(entry: int, args: tuple[Any, ...]) -> tuple[str, str | None, list[Any], NodeAttributes]:
-    """Type of the op, the name that was asked for, inputs, attributes: of TFE_Py_FastPathExecute (0) or Execute."""
+    """Return type, requested name, inputs and attributes of an op: of TFE_Py_FastPathExecute (0) or TFE_Py_Execute."""
     if entry:
         return tf.as_text(args[2]), None, list(args[3]), _attributes(args[4] or ())
     rest = args[FIRST_INPUT:]
@@ -71,7 +71,7 @@ def _attributes(pairs: Sequence[Any]) -> NodeAttributes:
 
 @dataclass(frozen=True, slots=True)
 class EagerLayerOutput:
-    """A tensor that has left a layer."""
+    """An output of a layer."""
 
     layer: str
     op: str
@@ -80,7 +80,7 @@ class EagerLayerOutput:
 
 
 class EagerPass(GraphEdges):
-    """Grows by the op. `backward`: numbers of tensors that are gradients."""
+    """A graph that grows with each op. `backward` holds the uids of gradients."""
 
     def __init__(self, trains: bool, backward: set[int]) -> None:
         self.trains = trains
@@ -89,19 +89,19 @@ class EagerPass(GraphEdges):
         self.consumers: defaultdict[OutputRef, list[int]] = defaultdict(list)
         self.after_gradients = set()
         self._backward = backward
-        self._tensors: dict[int, OutputRef] = {}  # by their numbers
+        self._tensors: dict[int, OutputRef] = {}  # by uid
         self._names: Counter[str] = Counter()
         self._left: set[OutputRef] = set()
         self._of_layer: Counter[str] = Counter()
-        self._unconsumed: dict[OutputRef, Any] = {}  # what nobody has taken yet
+        self._unconsumed: dict[OutputRef, Any] = {}  # outputs of layers that no op has used yet
         self._layers: list[str | None] = []
         self._places: set[int] = set()
-        self._without_data: set[int] = set()  # nodes that no data goes into
-        self._repeated: set[int] = set()  # nodes of the model when it is called again
-        self._later: set[int] = set()  # nodes of a loop that goes round
+        self._without_data: set[int] = set()  # nodes whose inputs are all constants, variables or shapes
+        self._repeated: set[int] = set()  # nodes of later calls of the model
+        self._later: set[int] = set()  # nodes of later iterations of a loop
 
     def add(self, op: EagerNode, taken: Sequence[Any], made: Sequence[Any], place: int, loops: bool = False) -> int:
-        """An op has run, called from a place in the program, which may be in a loop of TensorFlow's; its number."""
+        """Add an op that has run at a place, and return its number. `loops` says that a TensorFlow loop runs it."""
         sources = [self._source(one) for one in taken]
         number = len(self.nodes)
         again = self._names[op.name]
@@ -118,7 +118,7 @@ class EagerPass(GraphEdges):
         return number
 
     def _count_round(self, number: int, place: int, loops: bool) -> None:
-        """A model that is called again without a tape begins, at a place that is known, with data that nobody made."""
+        """Detect a repeated call of a model without a tape: a known place gets data that no op made."""
         data = [at for at, _ in self.inputs[number] if at not in self._without_data]
         begins = place in self._places and all(at < 0 for at in data)
         if not data:
@@ -130,11 +130,11 @@ class EagerPass(GraphEdges):
         self._places.add(place)
 
     def is_first(self, number: int) -> bool:
-        """Return whether it is of the first time round: of a loop, and of the model; a tape goes round once."""
+        """Return whether a node belongs to the first call of the model and the first iteration of a loop."""
         return number not in self._later and (self.trains or number not in self._repeated)
 
     def maker(self, tensor: Any) -> str | None:
-        """The type of the op that made it; None where none did, as far as we saw."""
+        """Return the type of the op that made a tensor; None if no recorded op made it."""
         number, _ = self._tensors.get(tensor._id, (-1, 0))
         return self.nodes[number].op if number >= 0 else None
 
@@ -142,14 +142,14 @@ class EagerPass(GraphEdges):
         if isinstance(one, tf.EagerTensor):
             return self._tensors.get(one._id) or self._add_external(one)
         handle = getattr(one, "handle", None)
-        of_variable = isinstance(handle, tf.EagerTensor)  # the op reads it by itself
+        of_variable = isinstance(handle, tf.EagerTensor)  # the op itself reads the variable
         op = EagerNode(tf_variables.READ_VARIABLE if of_variable else "Const", "given")
         number, _ = self._append(op, [self._source(handle)] if of_variable else [])
         self._without_data.add(number)
         return number, 0
 
     def _add_external(self, tensor: Any) -> OutputRef:
-        """A tensor that no op made, as far as we saw: with two axes it may be a batch, else it is a number or shape."""
+        """Add a tensor that no recorded op made. With two axes it may be a batch, otherwise it is a number or shape."""
         found = self._tensors[tensor._id] = (-1 - len(self._tensors), 0)
         if len(tensor._shape_tuple() or ()) < 2:
             self._without_data.add(found[0])
@@ -167,7 +167,7 @@ class EagerPass(GraphEdges):
     def _takes_gradients(self, taken: Sequence[Any]) -> bool:
         return bool(self._backward) and any(getattr(one, "_id", -1) in self._backward for one in taken)
 
-    # ---- what leaves layers
+    # ---- outputs of layers
 
     def exclude_output(self, number: int) -> None:
         """Note that a node's output is not the output of a layer."""
@@ -184,7 +184,7 @@ class EagerPass(GraphEdges):
                 yield from self._layer_output(source, tensor)
 
     def final_outputs(self) -> Iterator[EagerLayerOutput]:
-        """Yield the tensors that nobody consumed and the program still holds: the outputs of the model."""
+        """Yield the outputs of the model: tensors that no op used and that the program still holds."""
         for source, weak in self._unconsumed.items():
             tensor = weak()
             if tensor is not None:
@@ -206,5 +206,5 @@ class EagerPass(GraphEdges):
 
 
 def is_float_tensor(tensor: Any) -> bool:
-    """Return whether it is a tensor of floats, with an axis."""
+    """Return whether it is a tensor of floats with at least one axis."""
     return is_float(tensor._datatype_enum()) and bool(tensor._shape_tuple())

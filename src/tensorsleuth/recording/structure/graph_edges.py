@@ -1,4 +1,4 @@
-"""The nodes of a function as a graph that can be walked both ways."""
+"""A graph of ops whose edges can be followed in both directions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tensorsleuth.core.ops.gradients import EMPTY_LISTS
 from tensorsleuth.recording.functions.function_def import Definition
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
-_ACCUMULATOR = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
+_ACCUMULATOR = re.compile(r"_accumulator(_\d+)*$")  # the name of such a list in the body of a loop
 OutputRef = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
 
 
 class GraphEdges:
-    """Ops and what each takes; of a function, or of eager code."""
+    """Ops with their inputs and consumers, of a function or of eager code."""
 
-    nodes: Any  # with `op`, `name` and `attr` each
+    nodes: Any  # each has `op`, `name` and `attr`
     inputs: list[list[OutputRef]]
-    consumers: Mapping[OutputRef, list[int]]  # the nodes that take each tensor
-    after_gradients: set[int]  # the nodes of the backward pass, and all that is computed from them: the optimizer
+    consumers: Mapping[OutputRef, list[int]]  # the nodes that use each tensor
+    after_gradients: set[int]  # the nodes of the backward pass and after it, such as the optimizer
 
     def walk_sources(self, start: OutputRef, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[OutputRef]:
-        """Yield the sources of a tensor, nearest first; go on through nodes that `goes_on` accepts."""
+        """Yield the sources of a tensor, nearest first. Continue through nodes for which `goes_on` is true."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
             tensor = waiting.pop(0)
@@ -38,7 +38,7 @@ class GraphEdges:
     def walk_consumers(
         self, start: OutputRef, goes_on: Callable[[int], bool], most: int = 256
     ) -> Iterator[tuple[OutputRef, int]]:
-        """Yield the consumers of a tensor and of what is made of it, as tensor and consumer, nearest first."""
+        """Yield (tensor, consumer) for a tensor and the tensors computed from it, nearest first."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
             tensor = waiting.pop(0)
@@ -85,7 +85,7 @@ class FunctionEdges(GraphEdges):
         return found
 
     def _is_backward(self, number: int) -> bool:
-        """Is a node made for the backward pass; an empty list that a loop is to fill for it holds no gradient yet."""
+        """Return whether a node belongs to the backward pass. An empty list that it will fill later does not."""
         node = self.nodes[number]
         if node.op == "TensorListPushBack":  # in the body of such a loop
             source = self.inputs[number][0][0]
@@ -97,5 +97,5 @@ class FunctionEdges(GraphEdges):
         return [argument.name for argument in self.definition.proto.signature.input_arg]
 
     def name(self, output_ref: OutputRef) -> str:
-        """As its takers write it."""
+        """Return the name under which consumers use a tensor."""
         return list(self.definition.output_names(output_ref[0]))[output_ref[1]][0]

@@ -1,4 +1,4 @@
-"""Finds what leaves the layers of a function: what is computed in a layer and taken outside of it."""
+"""Finds the outputs of layers in a function: tensors that a layer computes and ops outside of it use."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 _NOT_COMPUTED = ops.STATIC_VALUES | {tf_variables.READ_VARIABLE}
 _VALUE_IGNORING_OPS = ops.OPAQUE_WRAPPERS | SHAPE_ONLY_OPS
-_NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # what `keras.part` calls scopes
-_LOSS_SCOPES = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
+_NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # scope names by `keras.part`
+_LOSS_SCOPES = frozenset(["compile_loss", "compile_metrics"])  # Keras's scopes after the model's call
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LayerOutput:
     """The output of a layer."""
 
     layer: str
-    tensor: str  # as its takers write it
+    tensor: str  # the name that consumers use
     node: int
     activation: str | None  # of model.activations
 
@@ -36,9 +36,9 @@ def find_layer_outputs(
     called: Mapping[str, str] | None = None,
     is_scalar: Callable[[str], bool] = lambda name: False,
 ) -> list[LayerOutput]:
-    """A tensor for each thing that leaves a layer, in the order of the nodes.
+    """Return one tensor for each output of each layer, in the order of the nodes.
 
-    The second of a layer is called `layer:1`. `around`, `called`: as `find_attention` has them.
+    The second output of a layer is called `layer:1`. `around` and `called` are the same as in `find_attention`.
     """
     function_edges = FunctionEdges(definition)
     layers = [layer_at(node.name, around, called) for node in function_edges.nodes]
@@ -63,7 +63,7 @@ def activation_of(op: str) -> str | None:
 
 
 def layer_at(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:
-    """The layer that a node is in: none where Keras computes its loss and metrics."""
+    """Return the layer of a node; None for Keras's losses and metrics."""
     layer = layer_of(name, called)
     if layer is not None and (layer.split("/")[0] in _LOSS_SCOPES or layer.startswith(_NON_LAYER_SCOPES)):
         return None
@@ -71,7 +71,7 @@ def layer_at(name: str, around: str | None, called: Mapping[str, str] | None) ->
 
 
 def _leaving_tensors(function_edges: FunctionEdges, number: int, layers: list[str | None]) -> list[OutputRef]:
-    """The numbers that a node puts out and its layer hands to others."""
+    """Return the float outputs of a node that ops outside its layer use."""
     layer = layers[number]
     if layer is None or not is_computed(function_edges, number):
         return []
@@ -81,31 +81,31 @@ def _leaving_tensors(function_edges: FunctionEdges, number: int, layers: list[st
 
 
 def is_computed(graph_edges: GraphEdges, number: int) -> bool:
-    """Does a node compute something, in the forward pass."""
+    """Return whether a node computes something in the forward pass."""
     return number not in graph_edges.after_gradients and graph_edges.nodes[number].op not in _NOT_COMPUTED
 
 
 def _is_taken_outside(
     function_edges: FunctionEdges, output_ref: OutputRef, layer: str, layers: list[str | None]
 ) -> bool:
-    """Returned counts as taken, unless the layer goes on with it: then the backward pass may be all that it is for."""
+    """Return whether ops outside the layer use a tensor, or the function returns it and the layer does not use it."""
     takers = [taker for taker in function_edges.consumers.get(output_ref, ()) if takes_values(function_edges, taker)]
     outside = any(is_outside(layer, layers[taker]) for taker in takers)
     return outside or (not takers and output_ref in function_edges.returned)
 
 
 def is_outside(layer: str | None, taker: str | None) -> bool:
-    """Does what is taken there leave a layer."""
+    """Return whether a consumer in the scope `taker` is outside a layer."""
     return layer is not None and taker != layer and not str(taker).startswith(f"{layer}/")
 
 
 def takes_values(graph_edges: GraphEdges, number: int) -> bool:
-    """Does a node of the forward pass take what is in its inputs: not only their shapes, nor to put it away."""
+    """Return whether a node of the forward pass uses the values of its inputs, not only their shapes."""
     return number not in graph_edges.after_gradients and graph_edges.nodes[number].op not in _VALUE_IGNORING_OPS
 
 
 def computed_source(graph_edges: GraphEdges, output_ref: OutputRef, layers: Sequence[str | None]) -> OutputRef | None:
-    """The tensor that has these values and is sure to be computed: not a view of it; None where another layer does."""
+    """Return the computed tensor behind views; None if another layer computes it."""
     layer = layers[output_ref[0]]
     while graph_edges.nodes[output_ref[0]].op in ops.VIEWS:
         output_ref = graph_edges.inputs[output_ref[0]][0]

@@ -1,4 +1,4 @@
-"""Calls a model once, in a graph, and hands out what leaves its layers, or the gradients of its variables."""
+"""Calls a model once, in a graph, and returns the outputs of its layers or the gradients of its variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LayerValue = tuple[str, Any, str | None]  # layer, value, its activation
 
 
 def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[LayerValue]:
-    """Return the output of each layer. Trace twice: to see what there is, and to return it."""
+    """Return the output of each layer. Trace twice: first to find the tensors, then to return them."""
     given = _tensors(batch)
     found = _output_tensors(tf.function(call).get_concrete_function(given))
 
@@ -35,7 +35,7 @@ def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[LayerValue]:
 
 
 def _output_tensors(concrete: Any) -> list[tuple[str, str, str | None]]:
-    """Layer and tensor of the graph, in the order in which the program makes them."""
+    """Return (layer, tensor, activation) for each output, in the order in which the program creates them."""
     definition = read_definition(concrete.function_def)
     made = {op.name: op for op in concrete.graph.get_operations()}
     order = {name: number for number, name in enumerate(made)}
@@ -49,7 +49,7 @@ def _output_tensors(concrete: Any) -> list[tuple[str, str, str | None]]:
 
 
 def variable_gradients(model: Any, inputs: Any, labels: Any, loss: Any) -> tuple[float, list[tuple[str, Any]]]:
-    """The loss, and the gradient for each trainable variable that has one."""
+    """Return the loss, and the gradient of each trainable variable that has one."""
     given, goals = _tensors(inputs), _tensors(labels)
     if not hasattr(model, "trainable_variables"):
         raise SleuthError(f"gradients: {type(model).__name__} has no trainable_variables; pass a Keras model.")

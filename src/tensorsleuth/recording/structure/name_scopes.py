@@ -1,8 +1,8 @@
-"""The name scopes that the program opens, as it named them.
+"""The program's own names for the name scopes that it opens.
 
-TensorFlow puts a number behind the name of a scope that a graph has already: Keras 3, which goes through a model more
-than once in one graph, ends up with `encoder_1/dense_1_1` for the layer `encoder/dense_1`. In eager code there are no
-node names at all, but the scope is known when a place is first seen.
+TensorFlow appends a number to a scope name that a graph already has. Keras 3 calls a model more than once in one graph,
+so the layer `encoder/dense_1` may get the scope `encoder_1/dense_1_1`. Eager ops have no node names, but the scope is
+known when an op first runs at a place.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-EAGER_GRAPH = -1  # in the place of the number of a graph
-MAX_EAGER_SCOPES = 4096  # scopes of eager code: a program may number its own without end
+EAGER_GRAPH = -1  # in place of the number of a graph
+MAX_EAGER_SCOPES = 4096  # a bound, because a program may create numbered scopes without end
 
 
 class NameScopes:
@@ -28,14 +28,14 @@ class NameScopes:
         self._catalog = catalog
         self.tell = sink.set_scope
         self._graphs: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
-        self.numbers: dict[str | None, int] = {"": 0, None: 0}  # of eager code's
+        self.numbers: dict[str | None, int] = {"": 0, None: 0}  # of scopes in eager code
         self.named_already: set[str] = set()
         self._eager_paths: dict[str, str] = {}
 
     # ---- graphs
 
     def opened(self, asked: str | None, scope: str | None, frame: Any) -> None:
-        """The program asked for a scope in a graph, and got one of maybe another name; `frame` is where."""
+        """Note a scope in a graph: the requested name, TensorFlow's name for it, and the frame that opened it."""
         if not asked or asked.endswith("/") or not scope:
             return
         scope, graph = scope.rstrip("/"), tf.ops.get_default_graph()
@@ -44,7 +44,7 @@ class NameScopes:
             self._graphs.setdefault(graph, {})[scope] = path
 
     def names_in(self, graph: Any) -> Mapping[str, str]:
-        """Return the names of a graph and of those around it, uncopied: a large model has thousands."""
+        """Return the names in a graph and its outer graphs, without a copy, because a large model has thousands."""
         maps: list[dict[str, str]] = []
         while graph is not None:
             maps += [self._graphs[graph]] if graph in self._graphs else []
@@ -52,7 +52,7 @@ class NameScopes:
         return ChainMap(*maps)
 
     def describe(self, graph: Any, key: int, nodes: Iterable[str]) -> None:
-        """Note the scopes of a graph that its nodes are in."""
+        """Record the scopes of a graph that contain its nodes."""
         known = self.names_in(graph) if graph is not None else {}
         if known:
             used = {scope for name in nodes for scope in _prefixes(name)}
@@ -61,7 +61,7 @@ class NameScopes:
     # ---- eager code
 
     def entered(self, scope: str | None) -> None:
-        """Eager code of this thread is in a scope from now on."""
+        """Note that the eager code of this thread has entered or left a scope."""
         scope = scope or ""
         number = self.numbers.get(scope)
         if number is None and len(self.numbers) < MAX_EAGER_SCOPES:
@@ -86,7 +86,7 @@ class NameScopes:
 
     @property
     def eager(self) -> str:
-        """The scope that eager code of this thread is in."""
+        """Return the current scope of eager code in this thread."""
         scope = tf.eager_scope()
         return scope if scope in self.numbers else ""
 
@@ -102,7 +102,7 @@ def _program_name(asked: str, scope: str, frame: Any, known: Mapping[str, str]) 
 
 
 def _translated(scope: str, known: Mapping[str, str]) -> str:
-    """A scope with the longest part of it that is known under another name in that name."""
+    """Return a scope with its longest known prefix replaced by the program's name for it."""
     for prefix in reversed(_prefixes(f"{scope}/")):
         if prefix in known:
             return known[prefix] + scope[len(prefix) :]

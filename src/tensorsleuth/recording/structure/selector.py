@@ -14,24 +14,24 @@ SELECTOR_KINDS = {
     "op": "the outputs of ops of that type",
     "name": "the outputs of ops of that name",
     "layer": "the outputs of the ops of a layer",
-    "variable": "the values of variables, where they are read",
-    "gradient": "gradients of variables, of layers",
+    "variable": "the values of variables, when they are read",
+    "gradient": "gradients of variables or layers",
 }
-WATCH_KINDS = SELECTOR_KINDS | {"update": "what a step adds to variables"}
+WATCH_KINDS = SELECTOR_KINDS | {"update": "the change of variables in a step"}
 SelectorText = str | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRole:
-    """A tensor, as far as it is chosen by it."""
+    """The properties by which selectors choose a tensor."""
 
-    name: str  # of its op; of an eager op: its type
+    name: str  # of its op; for an eager op: its type
     type: str
     layer: str | None = None
-    variable: str | None = None  # whose value it is
+    variable: str | None = None  # the variable whose value it is
     trainable: bool = True
-    first_read: bool = True  # of the variable, in its function
-    gradient_of: tuple[str, ...] = ()  # names of what it is the gradient of: a variable, a layer, an op
+    first_read: bool = True  # the function's first read of the variable
+    gradient_of: tuple[str, ...] = ()  # the variable, layer or op whose gradient it is
 
     @property
     def is_gradient(self) -> bool:
@@ -40,7 +40,7 @@ class TensorRole:
 
 @dataclass(frozen=True)
 class Selector:
-    """One kind of thing, by a regular expression."""
+    """Selects tensors of one kind by a regular expression."""
 
     kind: str
     pattern: re.Pattern[str]
@@ -63,20 +63,20 @@ class Selector:
 
 
 def gradients(pattern: str = ".*") -> str:
-    """For `break_when(on=…)`: the gradients of the variables, or layers, whose names match."""
+    """Return a selector for `break_when(on=…)`: the gradients of the variables or layers whose names match."""
     return f"gradient:{pattern}"
 
 
 def read_selectors(
     selector_text: SelectorText, of_gradients: bool = False, of_variables: bool = False
 ) -> tuple[Selector, ...]:
-    """Understand `on`. A condition on gradients, or on variables, takes names as theirs."""
+    """Parse `on`. If the condition is about gradients or variables, a plain name means that kind."""
     implied = "gradient" if of_gradients else "variable" if of_variables else ""
     if selector_text is None:
         return (_selector(f"{implied}:.*" if implied else ".*", ""),)
     texts = [selector_text] if isinstance(selector_text, str) else selector_text
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
-        raise SleuthError(f"on is {selector_text!r}; it must be a text such as 'layer:encoder/.*', or a list of such.")
+        raise SleuthError(f"on is {selector_text!r}; it must be one or more strings such as 'layer:encoder/.*'.")
     return tuple(_selector(text, implied) for text in texts)
 
 
@@ -85,7 +85,7 @@ def read_watch_selectors(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
     texts = [tensors] if isinstance(tensors, str) else tensors
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise SleuthError(
-            f"watch({tensors!r}): say which tensors by a text such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
+            f"watch({tensors!r}): name the tensors by a string such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
             "of such; to watch one tensor here, give it a name: watch(x, name='x')."
         )
     return tuple(_selector(text, "", WATCH_KINDS, "watch") for text in texts)
@@ -101,18 +101,18 @@ def _selector(text: str, implied: str, kinds: dict[str, str] = SELECTOR_KINDS, w
         named = ", ".join(filter(None, kinds))
         raise SleuthError(f"{word} {text!r} has no kind {kind!r}.{hint} The kinds are {named}.")
     if implied and kind != implied:
-        words = {"gradient": "grad_norm is the norm of gradients", "variable": "change is that of variables"}
-        raise SleuthError(f"on is {text!r}, but {words[implied]}: leave the {kind!r} out, or ask for norm.")
+        words = {"gradient": "grad_norm is the norm of gradients", "variable": "change is about variables"}
+        raise SleuthError(f"on is {text!r}, but {words[implied]}: leave the {kind!r} out, or use norm.")
     return Selector(kind, _compiled(kind, pattern, word))
 
 
 def _compiled(kind: str, pattern: str, word: str) -> re.Pattern[str]:
-    """An op's type has to match as a whole; of other names some scopes in a row: `dense` is in `model/dense/MatMul`."""
+    """Compile a pattern. It must match a whole op type, or whole scopes of a name: `dense` in `model/dense/MatMul`."""
     try:
         re.compile(pattern)
         return re.compile(pattern if kind == "op" else f"(?:.*/)?(?:{pattern.strip('/')})(?:/.*)?")
     except re.error as error:
         raise SleuthError(
             f"{word} {pattern!r} is not a regular expression: {error}. "
-            f"To take it as it is, pass re.escape({pattern!r})."
+            f"To match it literally, pass re.escape({pattern!r})."
         ) from None

@@ -18,11 +18,11 @@ from tensorsleuth.recording.structure.selector import TensorRole
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 CapturedVariable = tuple[str, bool]  # its name, and whether it is trainable
-NamedOutput = tuple[str, int]  # name of an op in a graph, number of its output
+NamedOutput = tuple[str, int]  # the name of an op in a graph, and the index of its output
 
 
 class TracedGradients:
-    """Gradients that tapes returned during tracing: for each tensor of a graph, what it is the gradient of."""
+    """The gradients that tapes returned during tracing, with the names of their sources."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Any, dict[NamedOutput, str]] = WeakKeyDictionary()
@@ -38,17 +38,17 @@ class TracedGradients:
 
 @dataclass
 class InstanceContext:
-    """A function at one place that calls it, with what its callers know of it."""
+    """A function at one call site, with the facts that its callers know."""
 
     definition: Definition
-    outer_layer: str | None  # the layer that it is called in
-    variables: dict[int, CapturedVariable] = field(default_factory=dict)  # by number of the argument
-    has_tape_gradients: bool = False  # whether gradients are known by what tapes gave, here or in what calls it
-    read_variables: set[str] = field(default_factory=set)  # the variables that were met
+    outer_layer: str | None  # the layer that calls it
+    variables: dict[int, CapturedVariable] = field(default_factory=dict)  # by argument index
+    has_tape_gradients: bool = False  # tapes reported gradients here or in a caller
+    read_variables: set[str] = field(default_factory=set)  # the variables that were read so far
     gradients: dict[NamedOutput, str] = field(default_factory=dict)
 
     def argument_of(self, text: str) -> int | None:
-        """The number of the argument that an input is, seen through identities."""
+        """Return the index of the argument behind an input and its identities."""
         for _ in range(len(self.definition.nodes) + 1):
             number, _ = self.definition.source(text)
             if number < 0:
@@ -61,15 +61,15 @@ class InstanceContext:
 
 
 class TensorRoles:
-    """Names the tensors of functions as they are put in place."""
+    """Assigns roles to the tensors of functions when their watched copies are made."""
 
     def __init__(self, traced: TracedGradients, path_of: Callable[[int | None], str | None]) -> None:
         self._traced = traced
-        self._path_of = path_of  # what Keras calls a variable, by the number of its handle
+        self._path_of = path_of  # returns Keras's name for a variable, by the id of its handle
         self._contexts: dict[int, InstanceContext] = {}
 
     def roles_in(self, function_instance: FunctionInstance) -> Iterator[tuple[int, str, int, TensorRole]]:
-        """Number, name and dtype of each tensor that a probe could look at, and what it is."""
+        """Yield the number, name, dtype and role of each tensor that may get a probe."""
         family = self.context(function_instance)
         made = (
             {op.name: op for op in function_instance.graph.get_operations()}
@@ -99,7 +99,7 @@ class TensorRoles:
         return TensorRole(name, kind, layer, *self._variable(instance_context, node, kind))
 
     def _variable(self, instance_context: InstanceContext, node: Any, kind: str) -> tuple[str | None, bool, bool]:
-        """Its name, whether it is trainable, and whether this is the first time that the function reads it."""
+        """Return the variable's name, whether it is trainable, and whether this is the function's first read of it."""
         argument = instance_context.argument_of(node.input[0]) if kind == tf_variables.READ_VARIABLE else None
         variable, trainable = instance_context.variables.get(-1 if argument is None else argument, (None, False))
         if variable is None:
@@ -109,12 +109,12 @@ class TensorRoles:
         return variable.removesuffix(":0"), trainable, first
 
     def context(self, function_instance: FunctionInstance) -> InstanceContext:
-        """Return the facts about a function that is put in place; its callers have come before."""
+        """Return the facts about a function. The contexts of its callers must exist already."""
         family = self._contexts[function_instance.instance] = self._make_context(function_instance)
         return family
 
     def calling_node(self, function_instance: FunctionInstance) -> Any | None:
-        """The node that calls a function; None where Python does."""
+        """Return the node that calls a function; None if Python calls it."""
         parent = self._contexts.get(function_instance.parent)
         return parent.definition.proto.node_def[function_instance.node] if parent is not None else None
 
@@ -136,7 +136,7 @@ class TensorRoles:
 
 
 def _passed_variables(parent: InstanceContext, node: Any) -> dict[int, CapturedVariable]:
-    """The variables that a caller passes, by number of the argument."""
+    """Return the variables that a caller passes, by argument index."""
     inputs = [text for text in node.input if not text.startswith("^")][1 if node.op in ops.BRANCHES else 0 :]
     arguments = ((number, parent.argument_of(text)) for number, text in enumerate(inputs))
     return {number: parent.variables[at] for number, at in arguments if at is not None and at in parent.variables}
