@@ -228,7 +228,7 @@ def test_a_format_that_does_not_fit_costs_no_program(said: Said) -> None:
         (("{loss} {acc}", {"loss": 1}), ["'{loss} {acc}'", "field 'acc'", "given are: loss"]),
         (("{} {}", 1), ["field '1'", "given are: 0"]),
         (("{",), ["not a format string", "Write {{"]),
-        ((np.float32(1),), ["must be a text", "log('{x}', x=x)"]),
+        ((np.float32(1),), ["must be a string", "log('{x}', x=x)"]),
     ],
 )
 def test_wrong_use(arguments: Any, words: list[str]) -> None:
@@ -256,5 +256,5 @@ def test_what_get_concrete_function_gave_is_left_out_of_compiled_code(
         assert float(kept(tf.constant(4.0))) == 8.0
     said = capfd.readouterr().err
     assert said.count("x is 4.0") == 1 and "x is 1" not in said
-    assert said.count("is compiled by XLA, and calls what get_concrete_function() gave before: ") == 1
+    assert said.count("is compiled by XLA, and calls an earlier result of get_concrete_function(): ") == 1
     assert "expect, log and watch do nothing in that. Call the tf.function itself." in said

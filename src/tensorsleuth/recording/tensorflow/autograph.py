@@ -1,7 +1,7 @@
-"""Leads from the code that AutoGraph wrote back to the line it was made of.
+"""Maps code that AutoGraph generated back to the user's lines.
 
-TensorFlow does so for the functions that it has converted and that are running in the same thread. It knows nothing
-of a function that was defined inside of one and is called in another thread, as MirroredStrategy does for each replica.
+TensorFlow does this only for functions that were converted in the same thread and are running. It fails for a function
+that is defined inside a converted one and called in another thread, as MirroredStrategy does for each replica.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from functools import cache
 
 from tensorsleuth.trace.storage.catalog_writer import FrameKey
 
-_GENERATED = "__autograph_generated_file"  # how the names of such files begin
-MAX_GENERATIONS = 5  # code may be made of code that was made
+_GENERATED = "__autograph_generated_file"  # the prefix of generated file names
+MAX_GENERATIONS = 5  # AutoGraph may convert generated code again
 
 
 def is_generated(path: str) -> bool:
@@ -19,7 +19,7 @@ def is_generated(path: str) -> bool:
 
 
 def original_frame(frame: FrameKey) -> FrameKey | None:
-    """The frame as the user wrote it; None where AutoGraph made it up."""
+    """Return the user's frame; None if a generated line has no original."""
     for _ in range(MAX_GENERATIONS):
         if not is_generated(frame[0]):
             return frame
@@ -32,8 +32,8 @@ def original_frame(frame: FrameKey) -> FrameKey | None:
 
 @cache
 def _original_lines(path: str) -> dict[int, FrameKey]:
-    """Return the source lines of each line of a generated file."""
-    from tensorflow.python.autograph.impl import api  # where TensorFlow has not been imported, nothing is generated
+    """Map the lines of a generated file to the user's lines."""
+    from tensorflow.python.autograph.impl import api  # without TensorFlow, no file is generated
 
     with api._TRANSPILER._cache_lock:
         factories = [one for kinds in list(api._TRANSPILER._cache._cache.values()) for one in kinds.values()]

@@ -1,6 +1,6 @@
-"""Access of `tensorsleuth.expect` to private TensorFlow: an op of ours in graphs, errors and ends of calls.
+"""The private TensorFlow that `tensorsleuth.expect` uses: an op of ours in graphs, errors, ends of calls.
 
-Nothing is replaced until a graph holds an expectation; then it stays, for that graph may run until the program ends.
+We patch nothing until a graph contains an expectation. Then the patches stay, because that graph may run at any time.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ from tensorsleuth.recording.tensorflow.patches import Patches, disguise
 from tensorsleuth.recording.tensorflow.strip_ops import EXPECT_OP, name_to_run, strip_node
 from tensorsleuth.recording.tensorflow.tracing import is_compiled
 
-STATE_PREFIX = "sleuth_expectation"  # how the variables begin that compiled functions note in
-COMPILED_CALLER = (
-    -1
-)  # what functions are traced under where one around them is compiled, in place of the number of that
+STATE_PREFIX = "sleuth_expectation"  # the prefix of our variables in compiled functions
+COMPILED_CALLER = -1  # replaces the XLA context id while tracing for a compiled caller, so that the trace is separate
 
 _patches = Patches()
 
 
-# ---- where we are
+# ---- compilation
 
 
 def may_be_compiled(graph: Any) -> bool:
-    """Will XLA compile what is being traced, or may it choose to: our op is in the data path, and would part clusters.
+    """Return whether XLA will or may compile the code being traced.
 
-    Points of `graph_points` have no outputs: they stand beside what XLA chooses by itself.
+    Automatic clustering counts, because our op is in the data path and would split a cluster. The ops of `graph_points`
+    have no outputs, so they do not.
     """
     return is_compiled(graph) or tf.autoclusters()
 
@@ -52,7 +51,7 @@ def register_gradient() -> None:
 
 
 def insert_expectation(tensor: Any, number: int, name: str) -> Any:
-    """Have a tensor judged where it is computed. It runs also where nobody takes it, and waits for its input only."""
+    """Insert an op that judges a tensor. It runs even if no op uses its output, and waits only for its input."""
     register_gradient()
     _, _, op, outputs = op_def_library._apply_op_helper(EXPECT_OP, x=tensor, expectation=number, name=name)
     if execute.must_record_gradient():
@@ -67,17 +66,17 @@ def run_independently(op: Any) -> None:
         manager.run_independently(op)
 
 
-# ---- what compiled functions note
+# ---- the state of compiled functions
 
 
 def make_state(initial: Any, number: int) -> Any:
-    """A variable of ours, outside of all functions, that is nobody else's: no model, tape or checkpoint knows it."""
+    """Create a variable of our own, outside of all functions. No model, tape or checkpoint knows it."""
     with ops.init_scope(), ops.device("CPU:0"):
         return resource_variable_ops.ResourceVariable(initial, trainable=False, name=f"{STATE_PREFIX}_{number}")
 
 
 def read_state(state: Any) -> Any:
-    """In the graph that is being traced."""
+    """Read the variable in the graph that is being traced."""
     return gen_resource_variable_ops.read_variable_op(state.handle, state.dtype)
 
 
@@ -86,7 +85,7 @@ def write_state(state: Any, value: Any) -> None:
 
 
 def value_of_state(state: Any) -> Any:
-    """Now, as an array; no hook sees it."""
+    """Read the variable now, as an array, unseen by hooks."""
     return tf.array_of(tf_variables.read_handle(state.handle, state.dtype.as_datatype_enum))
 
 
@@ -95,14 +94,14 @@ def reset_state(state: Any, value: Any) -> None:
         tf.run_op("AssignVariableOp", [state.handle, tf.as_tensor(value)], ("dtype", state.dtype.as_datatype_enum), 0)
 
 
-# ---- what is replaced
+# ---- patches
 
 
 @cache
 def watch_failures(find: Callable[[str], Alarm]) -> None:
-    """Let `find` say what to raise in the place of an error with that message; None: the error itself.
+    """Replace errors by the result of `find` for their message. If it returns None, raise the original error.
 
-    Functions raise TensorFlow's errors as they are, ops by way of a status, sessions in a way of their own.
+    Functions raise TensorFlow's errors directly, ops through a status, and sessions through a wrapper.
     """
 
     def status_to_exception(status: Any) -> Any:
@@ -128,13 +127,13 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
 
 @cache
 def leave_out_of_compiled_functions() -> None:
-    """Have functions that XLA compiles run without what they cannot hold, where that was traced before them."""
+    """Strip our ops from functions that were traced outside of a compiled function but run inside one."""
     function_calls.run_instead(name_to_run)
 
 
 @cache
 def trace_compiled_separately() -> None:
-    """Have functions traced once more where they are called in what XLA compiles: ops of ours look different there."""
+    """Trace functions separately for compiled callers, because our ops look different there."""
 
     def make_function_context(scope_type: Any = None) -> Any:
         made = real(scope_type)
@@ -148,7 +147,7 @@ def trace_compiled_separately() -> None:
 
 @cache
 def leave_out_of_saved_models() -> None:
-    """Have SavedModels hold no op of ours: they are loaded where there is no tensorsleuth."""
+    """Remove our ops from SavedModels, which must also load without tensorsleuth."""
 
     def build_meta_graph(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -160,8 +159,8 @@ def leave_out_of_saved_models() -> None:
             _without_expectations(made[0])
             return made
         raise SleuthError(
-            "A function that XLA compiles holds expectations (tensorsleuth.expect), and cannot be saved with them. "
-            "Save a function of the same body without jit_compile: there they are left out."
+            "A function that XLA compiles contains expectations (tensorsleuth.expect), and cannot be saved with them. "
+            "Save the same function without jit_compile: SavedModels then leave the expectations out."
         )
 
     real = _patches.replace(save, "_build_meta_graph", build_meta_graph)
@@ -169,7 +168,7 @@ def leave_out_of_saved_models() -> None:
 
 
 def _without_expectations(meta_graph: Any) -> None:
-    """Put what passes its input on, and no more, in the place of our op."""
+    """Replace our op by one that returns its input."""
     graph = meta_graph.graph_def
     for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
         for node in nodes:

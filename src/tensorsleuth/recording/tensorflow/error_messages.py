@@ -1,4 +1,4 @@
-"""Errors that TensorFlow raises: what met there, and the message as the bare program would have had it."""
+"""TensorFlow's errors: a description of the inputs, and the message that the bare program would have got."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tensorsleuth.recording.tensorflow import internals as tf
 
 MAX_INPUTS = 16
 MAX_ELEMENTS = 1_000_000
-_NOT_DATA = "resource"  # a variable's handle
+_NOT_DATA = "resource"  # the dtype of a variable's handle
 _PROBE_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
 _COPY_SUFFIX = re.compile(r"__sleuth_\d+_\d+(_root)?")
-# TensorFlow names the function of a node that was inlined; in our copies also that of the outermost function's.
+# For a node of an inlined function, TensorFlow's message names that function. In our copies it also names the root.
 _ROOT_COPY = re.compile(r"\{\{function_node [^{}]*__sleuth_\d+_\d+_root\}\}(?=\{\{node )")
 
 
 def describe_inputs(inputs: Sequence[Any]) -> list[str]:
-    """Dtype, shape and range of what went in, in a few words each."""
+    """Describe each input in a few words: dtype, shape and range."""
     return [text for text in (_describe(value) for value in inputs[:MAX_INPUTS]) if text and _NOT_DATA not in text]
 
 
@@ -31,12 +31,12 @@ def _describe(value: Any) -> str:
 
 
 def _range(value: Any) -> str:
-    """The smallest and the largest of a tensor's values, where that is quickly told."""
+    """Return the smallest and the largest value of a tensor, or "" if they are not quickly available."""
     try:
         array = tf.array_of(value)
         quick = 0 < array.size <= MAX_ELEMENTS and array.dtype.kind in "iuf"
         return f", {_number(array.min())} … {_number(array.max())}" if quick else ""
-    except Exception:  # symbolic, on a device, ragged: it is only said less
+    except Exception:  # symbolic, on a device, or ragged: leave the range out
         return ""
 
 
@@ -45,12 +45,12 @@ def _number(value: Any) -> str:
 
 
 def restore_message(error: Any) -> None:
-    """Take the names of our copies out of the error's message."""
+    """Remove the names of our copies from the error's message."""
     message = getattr(error, "message", None)
     if isinstance(message, str) and _COPY_SUFFIX.search(message):
         setattr(error, tf.message_attribute(error), _COPY_SUFFIX.sub("", _ROOT_COPY.sub("", message)))
 
 
 def is_caused_by_copy(error: Any) -> bool:
-    """Does the error speak of nodes that only the watched copy has, or of a copy that cannot be built."""
+    """Return whether the error names nodes that only the watched copy has, or says that the copy cannot be built."""
     return bool(_PROBE_NODES.search(_COPY_SUFFIX.sub("", str(getattr(error, "message", error)))))

@@ -1,7 +1,7 @@
-"""Writes TensorBoard's event files with TensorFlow's own protocol buffers and record writer; no op runs for it.
+"""Writes TensorBoard's event files with TensorFlow's protocol buffers and record writer, without running ops.
 
-The summaries are those of TensorFlow 1 (simple_value, histo, image): every TensorBoard shows them, and so do other
-readers of such files. Not tf.summary: it runs ops, which are the program's, and has one default writer, which is, too.
+It writes summaries of TensorFlow 1 (simple_value, histo, image), which every TensorBoard and other readers can show.
+It avoids tf.summary, which would run ops in the program and use the program's default writer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tensorflow.python.framework import dtypes
 
 
 class EventFile:
-    """One file, made when it is first written to."""
+    """One event file, created by the first write."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -30,7 +30,7 @@ class EventFile:
         self._add(step, seconds, summary_pb2.Summary.Value(tag=tag, simple_value=value))
 
     def histogram(self, tag: str, step: int, seconds: float, numbers: dict[str, float], limits: Any, bins: Any) -> None:
-        """`numbers`: min, max, num, sum, sum_squares. `limits`: the upper one of each bin."""
+        """Add a histogram. `numbers`: min, max, num, sum, sum_squares. `limits`: the upper limit of each bin."""
         proto = summary_pb2.HistogramProto(bucket_limit=limits.tolist(), bucket=bins.tolist(), **numbers)
         self._add(step, seconds, summary_pb2.Summary.Value(tag=tag, histo=proto))
 
@@ -64,7 +64,7 @@ class EventFile:
 
     def _open(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        # A name that TensorBoard looks for, and that no other writer in this directory takes.
+        # A name that TensorBoard recognises, and that no other writer in this folder uses.
         name = (
             f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}.sleuth"
         )

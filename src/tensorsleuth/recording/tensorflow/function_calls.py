@@ -1,6 +1,6 @@
-"""The one wrapper of `Context.call_function`, through which Python calls functions, and its listeners.
+"""The only wrapper of `Context.call_function`, through which Python calls functions, and its listeners.
 
-It is put in place with the first listener, and stays: graphs that hold an op of ours may run until the program ends.
+The first listener installs it, and it stays: graphs that contain our ops may run until the program ends.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _end_listeners: list[CallEndListener] = []
 
 
 def run_instead(rename_function: RenameFunction) -> None:
-    """Let `rename` say which function runs in the place of the one that is called; None: that one."""
+    """Run the function that `rename_function` returns in place of the called one; None means the called one."""
     _listen(_renames, rename_function)
 
 
 def on_failure(find_alarm: FindAlarm) -> None:
-    """Let `find` say what to raise in the place of an error with that message; None: the error itself."""
+    """Replace errors by the result of `find_alarm` for their message. If it returns None, raise the original error."""
     _listen(_failure_listeners, find_alarm)
 
 
 def on_end(call_end_listener: CallEndListener) -> None:
-    """Tell `ended` of calls that have come back, with what went in. What it returns is raised, unless the call has."""
+    """Pass the inputs of ended calls to the listener. Raise the exception that it returns, unless the call raised."""
     _listen(_end_listeners, call_end_listener)
 
 

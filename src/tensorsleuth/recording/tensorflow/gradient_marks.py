@@ -1,4 +1,4 @@
-"""The forward op of each gradient op of a tape. TensorFlow itself keeps it only for `tf.gradients`."""
+"""Finds the forward op of each gradient op of a tape. TensorFlow stores it only for `tf.gradients`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from tensorsleuth.recording.backends.sink import Sink
 from tensorsleuth.recording.tensorflow import internals as tf
 
-ARGUMENT_MAKER = 0xFFFF_FFFF  # made by no op that we saw
+ARGUMENT_MAKER = 0xFFFF_FFFF  # marks a tensor that no recorded op made
 _MARK = "\x01"  # cannot occur in a name scope
 
 
 class GradientTracker:
-    """Leads from the gradient function that a tape calls back to the op it is called for."""
+    """Links the gradient function that a tape calls to its forward op."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
     def mark(self, scope: str, outputs: Any) -> str:
-        """The name scope of an op in a graph, with the op's name behind it."""
+        """Return the name scope of an op in a graph, followed by the op's name."""
         first = outputs[0] if isinstance(outputs, list | tuple) and outputs else outputs
         op = getattr(first, "op", None) if not isinstance(first, tf.EagerTensor) else None
         return f"{scope}{_MARK}{op.name}" if op is not None else scope
@@ -30,7 +30,7 @@ class GradientTracker:
     def unmark(
         self, scope: str | None, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]
     ) -> tuple[str | None, AbstractContextManager[None]]:
-        """The name scope as it was, and a context in which ops know what they differentiate."""
+        """Return the original name scope, and a context in which gradient ops know their forward op."""
         if scope and _MARK in scope:
             scope, name = scope.split(_MARK, 1)
             return scope, self._in_graph(name)
@@ -58,7 +58,7 @@ class GradientTracker:
             self._sink.set_forward(0)
 
     def _forward(self, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        """The eager op that made the outputs; where the tape dropped those, the one that took the input."""
+        """Return the eager op that made the outputs. If the tape dropped them, return the op that used the input."""
         for tensor in _tensors(outputs):
             maker = self._sink.maker(tensor._id)
             if maker and maker != ARGUMENT_MAKER:
@@ -71,7 +71,7 @@ class GradientTracker:
 
 
 def without_mark(scope: str | None) -> str | None:
-    """A name scope as it was before it was marked."""
+    """Return a name scope without its mark."""
     return scope.split(_MARK, 1)[0] if scope else scope
 
 

@@ -1,7 +1,7 @@
-"""Ops of ours that the program itself puts into its graphs; and what stands for them where XLA compiles the graph.
+"""Our ops that the program itself puts into its graphs, and their replacement in graphs that XLA compiles.
 
-No op of ours can be compiled. There, what it would have been given is assigned to a variable of our own, which is read
-when the function has come back: the last value, where it was assigned several times.
+XLA cannot compile our ops. There, the inputs of the op are assigned to a variable of ours, which we read after the
+function has returned. It holds the last value if there were several.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tensorsleuth.recording.tensorflow import internals as own
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.recording.tensorflow.custom_ops import leave_out_of_compiled_functions, trace_compiled_separately
 
-LETTERBOX_NAME = "sleuth_letterbox"  # what variables of ours are called
-MAX_UNKNOWN_ELEMENTS = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
-UNORDERED_OPS = frozenset(["SleuthPoint"])  # has to run, in no order with others
+LETTERBOX_NAME = "sleuth_letterbox"  # the name of our variables
+MAX_UNKNOWN_ELEMENTS = 1024  # elements to keep of a tensor whose shape is unknown during tracing
+UNORDERED_OPS = frozenset(["SleuthPoint"])  # ops that must run, but in no particular order
 
 
 def is_tensor(value: Any) -> bool:
@@ -33,22 +33,22 @@ def is_tensor(value: Any) -> bool:
 
 
 def as_tensor(value: Any) -> Any:
-    """The tensor that a variable has as its value; a tensor itself."""
+    """Return the tensor with a variable's value, or a tensor itself."""
     return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
 
 
 def is_keras_input(value: Any) -> bool:
-    """Return whether it is a stand-in of Keras, which has no value until the model is called."""
+    """Return whether it is a symbolic tensor of Keras, which has no value until the model is called."""
     return type(value).__name__ == "KerasTensor"
 
 
 def in_function() -> bool:
-    """Return whether a function is being traced, or another graph made."""
+    """Return whether a function is being traced, or another graph is being built."""
     return not context.executing_eagerly()
 
 
 def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
-    """Have an op of ours run whenever the graph that is being made does; a list of inputs is one argument."""
+    """Add an op of ours to the current graph, which runs whenever the graph does. A list of inputs is one argument."""
     if op in UNORDERED_OPS and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED_OPS:
         auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED_OPS
     trace_compiled_separately()
@@ -59,7 +59,7 @@ def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
 
 
 def put_python(function: Callable[..., None], inputs: Sequence[Any]) -> None:
-    """Put a point in with a Python function, if there is no native library."""
+    """Add a Python function to the current graph, if there is no native library."""
     tf.numpy_function(function, list(inputs), [])
 
 
@@ -67,7 +67,7 @@ _taking = threading.Lock()
 
 
 class Letterbox:
-    """Variables of our own that a compiled function writes; `take` reads what is new in them."""
+    """Our own variables, which a compiled function writes. `take` returns their new values."""
 
     def __init__(self, tensors: Sequence[Any]) -> None:
         with tf.init_scope(), tf.device("CPU:0"):
@@ -79,7 +79,7 @@ class Letterbox:
         self._taken = 0
 
     def put(self, tensors: Sequence[Any]) -> None:
-        """In the graph that is being made."""
+        """Write the tensors to the variables, in the current graph."""
         with record.stop_recording():
             for slot, tensor in zip(self._slots, tensors, strict=True):
                 slot.put(tensor)
@@ -94,7 +94,7 @@ class Letterbox:
 
 
 class _WholeTensor:
-    """A tensor whose shape is known."""
+    """A variable for a tensor whose shape is known."""
 
     def __init__(self, tensor: Any) -> None:
         self._value = _variable(tf.zeros(tensor.shape, tensor.dtype))
@@ -107,9 +107,9 @@ class _WholeTensor:
 
 
 class _TruncatedTensor:
-    """A tensor whose shape is not known while it is traced: XLA cannot write values of two shapes to a variable.
+    """A variable for a tensor whose shape is unknown during tracing.
 
-    So its first elements are kept, flat, and how many they are.
+    XLA cannot write values of several shapes to one variable. So it stores the first elements, flat, and their number.
     """
 
     def __init__(self, tensor: Any) -> None:
@@ -127,7 +127,7 @@ class _TruncatedTensor:
 
 
 def _read(variable: Any) -> Any:
-    """Its value, unseen by hooks and tapes."""
+    """Read a variable, unseen by hooks and tapes."""
     return tf_variables.read_handle(variable.handle, variable.dtype.as_datatype_enum)
 
 
@@ -139,7 +139,7 @@ _letterboxes: list[tuple[Any, Letterbox, Callable[[int, list[Any]], None]]] = []
 
 
 def post_from_compiled(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None:
-    """In a graph that XLA compiles: tell of these tensors, and how often they were computed, when it has run."""
+    """In a graph that XLA compiles, pass these tensors to `told` after each run, with how often they were computed."""
     letterbox = Letterbox(tensors)
     letterbox.put(tensors)
     _letterboxes.append((ref(ops.get_default_graph()), letterbox, told))
@@ -147,16 +147,16 @@ def post_from_compiled(tensors: Sequence[Any], told: Callable[[int, list[Any]], 
 
 
 def _collect_after_call(name: str, inputs: Sequence[Any]) -> None:
-    """Also where the call raises: what it said before is often why."""
+    """Collect the new values after a call, even one that raised, since they may explain the error."""
     harmless(collect)
 
 
 def collect() -> None:
-    """Read what has been written since."""
+    """Pass on all values that were written since the last call."""
     for entry in list(_letterboxes):
         graph, letterbox, told = entry
         new, values = letterbox.take()
         if new:
             told(new, values)
         elif graph() is None and entry in _letterboxes:
-            _letterboxes.remove(entry)  # the function is gone, and so is what it would write
+            _letterboxes.remove(entry)  # the function no longer exists, so it writes nothing more

@@ -1,6 +1,6 @@
-"""TensorFlow's private parts that we touch, in one place; beside it `variables`, `sessions`, `tracing`.
+"""All private parts of TensorFlow that we use, together with `variables`, `sessions` and `tracing` beside it.
 
-`tests/compat/test_*_internals.py` fail, part by part, when a version moves one.
+`tests/compat/test_*_internals.py` name each part that a new version moves.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FunctionDefLibrary: Any = function_pb2.FunctionDefLibrary
 NodeDef: Any = node_def_pb2.NodeDef
 EagerTensor: Any = ops.EagerTensor
 Variable: Any = resource_variable_ops.BaseResourceVariable
-TensorBase: Any = ops.EagerTensor.__mro__[1]  # the part of eager tensors that is written in Python
+TensorBase: Any = ops.EagerTensor.__mro__[1]  # the Python part of the class of eager tensors
 InvalidArgumentError: Any = tf.errors.InvalidArgumentError
-FuncRegistry: Any = script_ops.FuncRegistry  # functions of Python that graphs call
+FuncRegistry: Any = script_ops.FuncRegistry  # the Python functions that graphs call
 ConcreteFunction: Any = concrete_function.ConcreteFunction
 StrategyExtended: Any = distribute_lib.StrategyExtendedV1
 Server: Any = server_lib.Server
@@ -60,13 +60,13 @@ TENSORFLOW_FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
 def version() -> tuple[int, int]:
-    """Major and minor version of the TensorFlow that is loaded."""
+    """Return the major and minor version of the loaded TensorFlow."""
     major, minor = tf.__version__.split(".")[:2]
     return int(major), int(minor)
 
 
 def get_function(name: str) -> Any | None:
-    """The definition that the eager runtime holds under a name."""
+    """Return the definition that the eager runtime holds under a name."""
     runtime = context.context()
     return runtime.get_function_def(name) if runtime.has_function(name) else None
 
@@ -79,7 +79,7 @@ _helpers: set[str] = set()
 
 
 def add_helper(definition: Any) -> None:
-    """Add a function of our own that is not the copy of one, until the recording ends."""
+    """Add a function of our own that is no watched copy. It is removed when the recording ends."""
     _helpers.add(definition.signature.name)
     add_function(definition)
 
@@ -90,7 +90,7 @@ def remove_helpers() -> None:
 
 
 def remove_function(name: str) -> None:
-    with contextlib.suppress(tf.errors.OpError):  # gone already; each version has its own error for that
+    with contextlib.suppress(tf.errors.OpError):  # already removed; the error type depends on the version
         context.context().remove_function(name)
 
 
@@ -104,22 +104,22 @@ def is_stateful(op: str) -> bool:
 
 
 def graph_of(function: Any) -> Any | None:
-    """The Python graph an AtomicFunction was made from, where it still has one."""
+    """Return the Python graph of an AtomicFunction, if it still has one."""
     return getattr(function, "_cached_graph", None)
 
 
 MAX_FRAMES_TO_FUNCTION = (
-    20  # from a hook up to the function that is called: TensorFlow's, and whatever stands in for one of its entries
+    20  # the most frames between a hook and the called function, wrappers of TensorFlow's entry points included
 )
 
 
 def calling_function(frame: Any) -> Any | None:
-    """The AtomicFunction whose call is under way on this stack."""
+    """Return the AtomicFunction whose call is running on this stack."""
     return method_owner(frame, atomic_function.AtomicFunction, MAX_FRAMES_TO_FUNCTION)
 
 
 def method_owner(frame: Any, kind: type, frames: int) -> Any | None:
-    """The object of a class whose method is nearest on a stack, within so many frames."""
+    """Return the object of the innermost method of a class on a stack, within `frames` frames."""
     for _ in range(frames):
         if frame is None:
             return None
@@ -131,7 +131,7 @@ def method_owner(frame: Any, kind: type, frames: int) -> Any | None:
 
 
 def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
-    """The functions that a graph calls, by name."""
+    """Yield the functions that a graph calls, with their names."""
     for name, function in getattr(graph, "_functions", {}).items():
         inner = graph_of(function)
         if inner is not None:
@@ -143,17 +143,17 @@ def int64_scalar(number: int) -> Any:
 
 
 def constant_value(node: Any) -> Any:
-    """The value of a Const node as a NumPy array."""
+    """Return the value of a Const node as a NumPy array."""
     return tensor_util.MakeNdarray(node.attr["value"].tensor)
 
 
 def devices() -> list[str]:
-    """The logical devices. Asking sets them up: only once the program has."""
+    """Return the logical devices. Call it only after the program has set them up, because it sets them up, too."""
     return [device.name for device in tf.config.list_logical_devices()]
 
 
 def pools_memory() -> bool:
-    """Do tensors on the CPU come from a pool that keeps what is freed, as with oneDNN. Only pools have statistics."""
+    """Return whether tensors on the CPU come from a pool that keeps freed memory, as with oneDNN. Only pools count."""
     try:
         tf.config.experimental.get_memory_info("CPU:0")
     except (ValueError, tf.errors.OpError):
@@ -169,12 +169,12 @@ def own_task() -> tuple[str, int] | None:
 
 
 def has_accelerator() -> bool:
-    """Is there more than CPUs here. Asks for physical devices, which leaves the program free to set up logical ones."""
+    """Return whether the machine has more than CPUs. This reads physical devices, and sets up no logical ones."""
     return any(device.device_type != "CPU" for device in tf.config.list_physical_devices())
 
 
 def as_dtype(number: int) -> Any | None:
-    """The dtype of that number; None where this TensorFlow has not got it."""
+    """Return the dtype with that number; None if this TensorFlow does not have it."""
     try:
         return tf.as_dtype(number)
     except TypeError:
@@ -187,7 +187,7 @@ def message_attribute(error: Any) -> str:
 
 
 def error_name(error: Any) -> str:
-    """The name of the exception the user will see for a status."""
+    """Return the name of the exception that the user will see for a status."""
     if isinstance(error, tf.errors.OpError):
         return type(error).__name__
     code = getattr(error, "code", None)
@@ -196,13 +196,13 @@ def error_name(error: Any) -> str:
 
 
 Context: Any = context.Context
-_PROGRAM_SCOPE_FILES = ("module.py", "variable_scope.py")  # TensorFlow opens scopes that the program named
+_PROGRAM_SCOPE_FILES = ("module.py", "variable_scope.py")  # here TensorFlow opens scopes with the program's names
 
 _OLD_KERAS = os.path.join(TENSORFLOW_FOLDER, "python", "keras", "")
 
 
 def opens_scope_of_op(frame: Any) -> bool:
-    """Return whether it is TensorFlow itself that opens a name scope here, for the parts of one of its functions."""
+    """Return whether TensorFlow itself opens a name scope here, for the parts of one of its functions."""
     file = frame.f_code.co_filename
     return (
         file.startswith(TENSORFLOW_FOLDER)
@@ -212,12 +212,12 @@ def opens_scope_of_op(frame: Any) -> bool:
 
 
 def eager_scope() -> str:
-    """The name scope of eager code in this thread, with a slash at its end; empty at the top."""
+    """Return the name scope of eager code in this thread, with a final slash; "" at the top."""
     return context.context().scope_name or ""
 
 
 def eager_surroundings(frame: Any) -> tuple[bool, bool]:
-    """Does eager code run in a loop of TensorFlow's (while_loop, scan, map_fn); and for a tape that gives gradients."""
+    """Return whether eager code runs in a TensorFlow loop (while_loop, scan, map_fn), and whether for a tape."""
     loops = differentiates = False
     while frame is not None:
         code = frame.f_code
@@ -231,7 +231,7 @@ _LOOP_FUNCTIONS = ("while_loop", "while_loop_v2")
 
 
 def is_taped() -> bool:
-    """Does a gradient tape record what this thread runs."""
+    """Return whether a gradient tape records the ops of this thread."""
     return not pywrap_tfe.TFE_Py_TapeSetIsEmpty()
 
 
@@ -245,7 +245,7 @@ def executing_eagerly() -> bool:
 
 @cache
 def ops_with_functions() -> frozenset[str]:
-    """Names of the ops that take functions as attributes (datasets, calls, control flow), or start what they made."""
+    """Return the ops that take functions as attributes (datasets, calls, control flow), or that run such functions."""
     likely = (name for name in dir(tf.raw_ops) if _TAKES_FUNCTIONS.search(name))
     return frozenset([MAKE_ITERATOR, *(name for name in likely if _takes_functions(op_def_registry.get(name)))])
 
@@ -259,18 +259,18 @@ def _takes_functions(definition: Any | None) -> bool:
 
 @cache
 def ops_that_write() -> frozenset[str]:
-    """Names of the ops that change a variable's value."""
+    """Return the ops that change a variable's value."""
     return frozenset(name for name in dir(tf.raw_ops) if writes_variables(name))
 
 
 def user_outputs(frame: Any) -> int | None:
     """Return the number of user outputs of the called function; the others are kept for its gradient."""
     called = method_owner(frame, ConcreteFunction, 24)
-    return len(called.function_type.flat_outputs) if called is not None else None  # `outputs` grows with what is kept
+    return len(called.function_type.flat_outputs) if called is not None else None  # `outputs` also lists the others
 
 
 def flat(structure: Any) -> list[Any]:
-    """The leaves of a structure; IndexedSlices and the like are leaves."""
+    """Return the leaves of a structure. IndexedSlices and similar values are leaves."""
     return list(tf.nest.flatten(structure))
 
 
@@ -290,13 +290,13 @@ def element_names(graph: Any) -> list[str]:
 
 
 def flat_tensors(structure: Any) -> list[Any]:
-    """The eager tensors in what a user passes as a structure of tensors."""
+    """Return the eager tensors in a nested structure."""
     return [one for one in tf.nest.flatten(structure) if isinstance(one, EagerTensor)]
 
 
 @cache
 def join_optimizer(library: str) -> str | None:
-    """Let our library take part in the graph optimizer; why not, where it cannot."""
+    """Let our library join the graph optimizer. Return the reason if it cannot."""
     try:
         pywrap_tf_session.TF_LoadPluggableDeviceLibrary(library)
     except (tf.errors.OpError, RuntimeError, AttributeError) as error:
@@ -305,12 +305,12 @@ def join_optimizer(library: str) -> str | None:
 
 
 def optimizer_is_on() -> bool:
-    """Has the user left the graph optimizer switched on."""
+    """Return whether the graph optimizer is on, as it is unless the user switches it off."""
     return not tf.config.optimizer.get_experimental_options().get("disable_meta_optimizer", False)
 
 
 def autoclusters() -> bool:
-    """Has the user told XLA to choose by itself what it compiles."""
+    """Return whether the user lets XLA choose by itself what to compile."""
     return bool(tf.config.optimizer.get_jit()) or bool(_AUTO_JIT.search(os.environ.get("TF_XLA_FLAGS", "")))
 
 
@@ -318,13 +318,13 @@ _AUTO_JIT = re.compile(r"tf_xla_auto_jit=(?!0|-1)")
 
 
 def register_python(function: Callable[..., Any]) -> bytes:
-    """The token under which nodes of type PyFunc call a function; TensorFlow does not keep it alive."""
+    """Return the token for nodes of type PyFunc to call a function. TensorFlow does not keep the function alive."""
     token: str = script_ops._py_funcs.insert(function)
     return token.encode()
 
 
 def as_tensor(value: Any) -> Any | None:
-    """An eager tensor of a value that TensorFlow took as it was, past everything that we replaced."""
+    """Convert a value to an eager tensor as TensorFlow does, past all of our patches."""
     try:
         return EagerTensor(value, context.context().device_name, None)
     except (TypeError, ValueError, tf.errors.OpError):
@@ -332,32 +332,32 @@ def as_tensor(value: Any) -> Any | None:
 
 
 def convert(value: Any) -> Any:
-    """A tensor of a value or a variable, as TensorFlow's own ops would have it."""
+    """Convert a value or a variable to a tensor, in the same way as TensorFlow's own ops."""
     return tf.convert_to_tensor(value)
 
 
 def numpy_function(function: Callable[..., Any], inputs: list[Any], name: str) -> Any:
-    """Call Python from a graph; it gives an integer."""
+    """Call a Python function from a graph. It must return an integer."""
     return tf.numpy_function(function, inputs, tf.int64, stateful=True, name=name)
 
 
 def after_op(done: Any, tensor: Any) -> Any:
-    """The tensor, as soon as something else is done."""
+    """Return the tensor, delayed until `done` has run."""
     with tf.control_dependencies([done]):
         return tf.identity(tensor)
 
 
 def array_of(tensor: Any) -> Any:
-    """The tensor's own memory as an array, not a copy, where the host can reach it."""
-    return np.asarray(tensor._numpy_internal())  # not `_numpy`, which is the program's way
+    """Return a host tensor's memory as an array, without a copy."""
+    return np.asarray(tensor._numpy_internal())  # `_numpy` would look like a read by the program
 
 
 def is_async() -> bool:
-    """Do eager calls of this thread return before they have run."""
+    """Return whether eager calls of this thread return before their ops have run."""
     return bool(context.context().is_async())
 
 
-execute_unseen = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced
+execute_unseen = pywrap_tfe.TFE_Py_Execute  # the original, because this module is imported before any patch
 
 
 def run_op(op: str, inputs: list[Any], attrs: tuple[Any, ...], outputs: int) -> list[Any]:
@@ -367,7 +367,7 @@ def run_op(op: str, inputs: list[Any], attrs: tuple[Any, ...], outputs: int) -> 
 
 
 def serialize(tensor: Any) -> bytes:
-    """The tensor as a TensorProto."""
+    """Return the tensor as a serialised TensorProto."""
     written: bytes = tf.make_tensor_proto(tensor.numpy()).SerializeToString()
     return written
 
@@ -383,12 +383,12 @@ def dtype_named(name: str) -> Any:
 
 
 def bytes_of(tensor: Any) -> int:
-    """Return the memory of an eager tensor's value in bytes; 0 if that is not known."""
+    """Return the memory of an eager tensor's value in bytes; 0 if unknown."""
     return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
 
 
 def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> list[Any]:
-    """Run a function of ours: no hook and no gradient tape sees it."""
+    """Run a function of ours, unseen by hooks and tapes."""
     runtime = context.context()
     runtime.ensure_initialized()
     attrs = ("executor_type", "", "config_proto", runtime.function_call_options.config_proto_serialized)
@@ -397,5 +397,5 @@ def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> lis
 
 
 def apply_op(name: str, **inputs: Any) -> Any:
-    """Put an op of ours into the graph that is being built; its library must be loaded."""
+    """Add an op of ours to the current graph. Its library must be loaded."""
     return op_def_library.apply_op(name, **inputs)

@@ -8,12 +8,12 @@ from typing import Any
 
 from tensorsleuth.recording.tensorflow import internals as tf
 
-FAST_PATH_OP = 1  # where the op's name stands in TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)
+FAST_PATH_OP = 1  # the index of the op's name in TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)
 FIRST_INPUT = 3
 
 
 def count_outputs(op: str, args: Sequence[Any]) -> int | None:
-    """From the arguments of an eager entry point; None where they do not say."""
+    """Return the number of an op's outputs from the arguments of an eager entry point; None if they do not show it."""
     if _text(args[FAST_PATH_OP]) != op:  # TFE_Py_Execute(handle, device, op, inputs, attributes, …, number of outputs)
         return args[-1] if isinstance(args[-1], int) else None
     described = _output_counts(op)
@@ -28,7 +28,7 @@ def count_outputs(op: str, args: Sequence[Any]) -> int | None:
 
 @cache
 def _output_counts(op: str) -> tuple[int, int, tuple[str, ...]] | None:
-    """The number of inputs, of outputs that it always has, and the attributes that say how many more."""
+    """Return the number of an op's inputs, of its fixed outputs, and the attributes that count its other outputs."""
     definition = tf.op_definition(op)
     if definition is None:
         return None

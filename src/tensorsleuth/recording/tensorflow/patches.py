@@ -1,4 +1,4 @@
-"""The one place where a running TensorFlow is changed, and changed back."""
+"""The only place that patches a running TensorFlow, and undoes the patches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
 
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
-Before = Callable[[Any, Any], None]  # told of the object whose method is called, and of its first argument
+Before = Callable[[Any, Any], None]  # gets the object whose method is called, and its first argument
 After = Callable[[Any], None]
 _RECORDING_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
 
 
 def disguise(stand_in: Any, real: Any) -> None:
-    """Let a function of ours show in tracebacks as part of TensorFlow, which cuts its own frames from them."""
+    """Make our function look like TensorFlow's own in tracebacks, from which TensorFlow removes its frames."""
     code = getattr(real, "__code__", None)
     if code is not None:
         stand_in.__code__ = stand_in.__code__.replace(
@@ -31,7 +31,7 @@ def disguise(stand_in: Any, real: Any) -> None:
 
 
 class Patches:
-    """Attributes that were replaced, in order, so that they can be put back."""
+    """The replaced attributes, in order, so that they can be restored."""
 
     def __init__(self) -> None:
         self._saved: list[tuple[Any, str, Any, Any]] = []
@@ -40,7 +40,7 @@ class Patches:
         return bool(self._saved)
 
     def replace(self, owner: Any, name: str, new: Any) -> Any:
-        """Put `new` in the place of an attribute; returns the old one."""
+        """Replace an attribute by `new`, and return the old value."""
         old = getattr(owner, name)
         setattr(owner, name, new)
         self._saved.append((owner, name, old, new))
@@ -54,8 +54,10 @@ class Patches:
         after: Sequence[After] = (),
         ended: Sequence[After] = (),
     ) -> None:
-        """Tell `before` of each call of a method, with its first argument, `after` when it has returned, and `ended`
-        when it has returned or raised."""
+        """Call `before` with the first argument of each call of a method, and `after` when the call has returned.
+
+        Call `ended` when it has returned or raised.
+        """
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             first = args[0] if args else next(iter(kwargs.values()), None)
@@ -74,7 +76,7 @@ class Patches:
         disguise(method, real)
 
     def undo(self) -> None:
-        """Put everything back, except what somebody else has replaced since."""
+        """Restore all attributes, except those that somebody else has replaced since."""
         for owner, name, old, new in reversed(self._saved):
             if getattr(owner, name) is new:
                 setattr(owner, name, old)
@@ -82,7 +84,7 @@ class Patches:
 
 
 def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
-    """Hear of it when TensorFlow drops a function."""
+    """Call `forget` when TensorFlow drops a function."""
 
     def remove(handle: Any, name: Any) -> Any:
         result = real(handle, name)
@@ -93,21 +95,21 @@ def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
 
 
 def exclude_our_frames(patches: Patches, module: Any) -> None:
-    """Let TensorFlow or Keras cut our frames from the user's tracebacks, as they cut their own."""
+    """Let TensorFlow or Keras remove our frames from the user's tracebacks, together with their own."""
     excluded = getattr(module, "_EXCLUDED_PATHS", None)
     if isinstance(excluded, tuple):
         patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _RECORDING_FOLDER))
 
 
 def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
-    """Stand in for the eager entry points; `hooks` makes what does from the real ones."""
+    """Replace the eager entry points by the result of `hooks`, which gets the originals."""
     real = tuple(getattr(tf.pywrap_tfe, name) for name in ENTRY_POINTS)
     for name, hook in zip(ENTRY_POINTS, hooks(real), strict=True):
         patches.replace(tf.pywrap_tfe, name, hook)
 
 
 def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -> None:
-    """Hear of it when TensorFlow makes an eager tensor of a Python value: no op runs for that."""
+    """Call `converted` when TensorFlow makes an eager tensor of a Python value, which runs no op."""
 
     def convert(value: Any, ctx: Any, dtype: Any = None) -> Any:
         tensor = real(value, ctx, dtype)
@@ -120,7 +122,7 @@ def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -
 
 
 def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[int], int]) -> None:
-    """Hear of functions of Python that are put into graphs, and of what they give: the texts of a generator."""
+    """Report Python functions in graphs and their results, such as the texts of a generator."""
 
     def insert(self: Any, func: Any) -> Any:
         token = real_insert(self, func)
@@ -134,7 +136,7 @@ def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[i
             trace = error.__traceback__
             error.__traceback__ = (
                 trace.tb_next if trace is not None else None
-            )  # frames are part of TensorFlow's message
+            )  # TensorFlow's message includes the frames
             raise
         known = texts.value
         if known is not None and known.is_python_asked(token):
@@ -148,10 +150,10 @@ def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[i
 
 
 def watch_gradients(patches: Patches, tracker: Any) -> None:
-    """Tell gradient ops which op they differentiate.
+    """Tell gradient ops their forward op.
 
-    TensorFlow's tape remembers, with each op, the name scope it was made in and hands it back to the function that
-    builds the gradient. The op's own name is put behind that scope on the way in and taken off on the way out.
+    TensorFlow's tape stores each op with its name scope, and passes the scope to the function that builds the gradient.
+    We append the op's own name to that scope on the way in, and remove it on the way out.
     """
 
     def record_gradient(op_name: Any, inputs: Any, attrs: Any, outputs: Any) -> None:
@@ -178,7 +180,7 @@ def watch_gradients(patches: Patches, tracker: Any) -> None:
 
 
 def unwatch_gradients() -> None:
-    """Put the real gradient function back, but for the marks that tapes may still hold."""
+    """Restore the gradient function, but still remove the marks that existing tapes may hold."""
 
     def gradient_function(*args: Any) -> Any:
         *others, scope = args
@@ -190,7 +192,7 @@ def unwatch_gradients() -> None:
 
 
 def watch_scopes(patches: Patches, scopes: Any) -> None:
-    """Hear of name scopes: what the program asked for, what a graph made of it, and where eager code is."""
+    """Report name scopes: the requested name, the graph's name, and the current scope of eager code."""
 
     def set_scope(self: Any, scope: Any) -> None:
         set_real(self, scope)
@@ -223,7 +225,7 @@ def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
 
 
 def watch_values(patches: Patches, observers: Observers, note_read: Callable[[Any, Any], None]) -> None:
-    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`."""
+    """Report eager tensors that Python reads as numbers, by `numpy()`, `float()` or `print`."""
 
     def to_numpy(self: Any) -> Any:
         alarm = first_alarm(observers.on_python_value, self)
@@ -245,7 +247,7 @@ def watch_tapes(
 ) -> None:
     """Hear of a tape that starts, is it eager, and of one that is asked for gradients outside of functions.
 
-    Observers hear of losses outside of functions, before they are differentiated, and of all gradients.
+    Observers get losses outside of functions before they are differentiated, and all gradients.
     """
     tape = tf.backprop.GradientTape
 
@@ -274,7 +276,7 @@ def watch_tapes(
 
 
 def watch_strategies(patches: Patches, used: Callable[[Any], None], serves: Callable[[str, int], None]) -> None:
-    """Hear of strategies that run something, and of servers for the functions of other processes."""
+    """Report strategies that run code, and servers that run functions of other processes."""
 
     def serving(server: Any) -> None:
         serves(server.server_def.job_name, server.server_def.task_index)
@@ -284,7 +286,7 @@ def watch_strategies(patches: Patches, used: Callable[[Any], None], serves: Call
 
 
 def watch_sessions(patches: Patches, find: Callable[[], Any]) -> None:
-    """Tell what `find` gives what sessions of TensorFlow 1 run, in any way there is."""
+    """Report every run of a TensorFlow 1 session to the object that `find` returns."""
     session = tf.session.BaseSession
 
     def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
@@ -294,7 +296,7 @@ def watch_sessions(patches: Patches, find: Callable[[], Any]) -> None:
         return running.values
 
     def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
-        with find().run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
+        with find().run_raw(self, targets, fetches, feeds) as running:  # called by a callable or by do_run
             running.values = real_sessionrun(self, running.options(options), feeds, fetches, targets, metadata)
         return running.values
 

@@ -1,4 +1,4 @@
-"""TensorFlow's private parts that graphs and sessions of TensorFlow 1 have: see `recording/tensorflow/internals.py`."""
+"""TensorFlow's private parts for graphs and sessions of TensorFlow 1: see `recording/tensorflow/internals.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.recording.tensorflow.internals import get_function
 
 
 def function_in(graph: Any, name: str) -> Any | None:
-    """The definition of a function that a session's graph calls."""
+    """Return the definition of a function that a session's graph calls."""
     function = graph._functions.get(name)
     for attribute in ("cached_definition", "definition"):
         definition = getattr(function, attribute, None)
@@ -23,7 +23,7 @@ def function_in(graph: Any, name: str) -> Any | None:
 
 
 def trainable_variables(graph: Any) -> set[str]:
-    """Names of the ops that hold the variables which a graph trains."""
+    """Return the names of the ops that hold a graph's trainable variables."""
     found = graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
     return {variable.op.name for variable in found if hasattr(variable, "op")}
 
@@ -34,19 +34,19 @@ def variable_shape(op: Any) -> list[int] | None:
 
 
 def resolve_run(graph: Any, targets: Any, fetches: Any, feeds: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
-    """Ops, tensors, and references of tensors with values, for what the C API knows them by."""
+    """Convert the C API's targets, fetches and feeds to ops, tensors, and a dict from tensor references to values."""
     tensors = [graph._get_tensor_by_tf_output(output) for output in fetches]
     given = {graph._get_tensor_by_tf_output(output).ref(): value for output, value in feeds.items()}
     return [graph._get_operation_by_tf_operation(op) for op in targets], tensors, given
 
 
 def watch_options(watches: Iterable[tuple[str, int, str]]) -> Any:
-    """RunOptions, as the C API has them, that let TensorFlow put debug ops behind tensors: (node, output, op)."""
+    """Return serialised RunOptions that add debug ops behind tensors, from (node, output, op)."""
     options = config_pb2.RunOptions()
     for node, output, op in watches:
         options.debug_options.debug_tensor_watch_opts.add(
             node_name=node, output_slot=output, debug_ops=[op], debug_urls=["memcbk:///sleuth"]
-        )  # without a place to send things to, TensorFlow puts nothing in; ours sends nothing
+        )  # TensorFlow adds debug ops only if they have a destination; ours send nothing
     return pywrap_tf_session.TF_NewBufferFromString(options.SerializeToString())
 
 
@@ -60,7 +60,7 @@ def optimizer_rounds(session: Any) -> int:
 
 
 def why_not_optimized(session: Any) -> str | None:
-    """Return why the graph optimizer does not see what a session runs, where that is known."""
+    """Return the reason why the graph optimizer does not see a session's graphs; None if unknown."""
     config = getattr(session, "_config", None)
     if config is not None and config.graph_options.rewrite_options.disable_meta_optimizer:
         return "the graph optimizer is switched off"
@@ -70,10 +70,10 @@ def why_not_optimized(session: Any) -> str | None:
 
 
 def datatype(tensor: Any) -> int:
-    """The number of a tensor's dtype; of a reference, that of what it refers to."""
+    """Return the number of a tensor's dtype; for a reference, that of its target."""
     return int(tensor.dtype.base_dtype.as_datatype_enum)
 
 
 def op_number(op: Any) -> int:
-    """Grows from op to op of a graph."""
+    """Return a number that grows with each op of a graph."""
     return int(op._id)

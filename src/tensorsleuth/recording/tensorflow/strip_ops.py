@@ -1,8 +1,8 @@
-"""Copies of functions without those ops of ours that XLA would have to compile.
+"""Makes copies of functions without our ops, for use in code that XLA compiles.
 
-What `expect`, `log` and `watch` put into a graph knows while it is traced whether XLA compiles what is around it. Not
-so where somebody keeps what get_concrete_function() gave and calls it later in a compiled function: there it is left
-out, and that is said.
+While tracing, `expect`, `log` and `watch` know whether XLA will compile their graph. They do not know it if a program
+keeps the result of get_concrete_function() and later calls it in a compiled function. In that case we strip our ops,
+and report that once.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _known: dict[str, str] = {}
 
 
 def name_to_run(name: str) -> str:
-    """The name of what to run for a function: itself, nearly always."""
+    """Return the name of the function to run for a function, which is nearly always the same."""
     if name not in _known:
         _known[name] = _stripped_copy(name, False, set())
         if _known[name] != name:
             complain(
-                f"{name} is compiled by XLA, and calls what get_concrete_function() gave before: "
+                f"{name} is compiled by XLA, and calls an earlier result of get_concrete_function(): "
                 "expect, log and watch do nothing in that. Call the tf.function itself."
             )
     return _known[name]
 
 
 def _stripped_copy(name: str, compiled: bool, seen: set[str]) -> str:
-    """The name of a copy, where a function has to have one."""
+    """Return the name of a copy without our ops, or of the original if it needs no copy."""
     definition = tf.get_function(name) if name not in seen else None
     if definition is None:
         return name
@@ -49,7 +49,7 @@ def _stripped_copy(name: str, compiled: bool, seen: set[str]) -> str:
 
 
 def _strip(node: Any, compiled: bool, seen: set[str]) -> bool:
-    """Have a node call copies, or only pass on what it gets; was there need for it?"""
+    """Make a node call stripped copies, or pass on its input. Return whether it changed."""
     compiled = compiled or (_MUST_COMPILE in node.attr and node.attr[_MUST_COMPILE].b)
     changed = False
     for attribute in node.attr.values():
@@ -64,7 +64,7 @@ def _strip(node: Any, compiled: bool, seen: set[str]) -> bool:
 
 
 def strip_node(node: Any) -> None:
-    """Let a node of ours pass on what it gets, and no more; one that passes nothing on, do nothing."""
+    """Turn a node of ours into one that only passes on its input, or into a NoOp if it has no output."""
     if node.op in POINT_OPS:
         node.op, waits = "NoOp", [name for name in node.input if name.startswith("^")]
         node.input[:] = waits

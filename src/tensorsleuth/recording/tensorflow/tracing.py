@@ -1,4 +1,4 @@
-"""The state of tracing: is it for a graph, will XLA compile it, is it only for saving."""
+"""The state of tracing: whether a graph is built, whether XLA will compile it, whether it is only for saving."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def is_symbolic(value: Any) -> bool:
 
 
 def is_saving() -> bool:
-    """Is what is traced now for a saved model, which has to load where we are not."""
+    """Return whether the current trace is for a SavedModel, which must load without tensorsleuth."""
     return bool(save_context.in_save_context())
 
 
 def is_compiled(graph: Any = None) -> bool:
-    """Will XLA compile a graph; the one that is being made where none is named."""
+    """Return whether XLA will compile a graph, by default the current one."""
     return bool(control_flow_util.GraphOrParentsInXlaContext(ops.get_default_graph() if graph is None else graph))
 
 
 def outermost_graph(graph: Any) -> Any:
-    """The function around all functions that are being traced; the graph itself where it is of TensorFlow 1."""
+    """Return the outermost function graph around a graph, or the graph itself in TensorFlow 1."""
     while getattr(graph, "outer_graph", None) is not None and hasattr(graph.outer_graph, "outer_graph"):
         graph = graph.outer_graph
     return graph

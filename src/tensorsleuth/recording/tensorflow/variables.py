@@ -1,4 +1,4 @@
-"""TensorFlow's private parts that variables have: see `recording/tensorflow/internals.py`."""
+"""TensorFlow's private parts for variables: see `recording/tensorflow/internals.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ READ_VARIABLE = "ReadVariableOp"
 
 
 def read_variable(variable: Any) -> Any | None:
-    """The value of a variable, read so that no tape hears of it."""
+    """Return the value of a variable, read unseen by tapes."""
     try:
         with record.stop_recording():
             return variable.read_value()
@@ -22,12 +22,12 @@ def read_variable(variable: Any) -> Any | None:
 
 
 def read_handle(handle: Any, dtype: int) -> Any:
-    """The value of a variable, unseen by hooks and tapes. It shares the variable's memory until that is written."""
+    """Return the value of a variable, unseen by hooks and tapes. It shares the variable's memory until a write."""
     return execute_unseen(context.context()._handle, handle.device, READ_VARIABLE, [handle], ("dtype", dtype), 1)[0]
 
 
 def variable_dtype(handle: Any) -> int | None:
-    """Return the dtype of a resource that is a variable; None for anything else."""
+    """Return the dtype of a variable's handle; None for any other resource."""
     data = getattr(handle, "_handle_data", None)
     if data is None or not data.is_set or len(data.shape_and_type) != 1:
         return None
@@ -44,7 +44,7 @@ def variable_bytes(handle: Any) -> int:
 
 
 def make_variable(value: Any, device: str) -> Any:
-    """The handle of a new variable that nobody else knows; it goes when the handle does."""
+    """Return the handle of a new variable that nothing else knows. The variable lives as long as the handle."""
     dtype = value._datatype_enum()
     attrs = ("container", "", "shared_name", context.anonymous_name(), "dtype", dtype, "shape", value.shape)
     runtime = context.context()._handle
