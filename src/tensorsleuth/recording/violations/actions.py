@@ -18,15 +18,15 @@ from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.harmless import harmless
 
 MAX_NOTED_IN_FULL = (
-    20  # violations of one place that are put into the trace one by one; then only some, with their count
+    20  # violations of one place that the trace has one by one; later ones are sampled, with their count
 )
 _lock = GcPauseLock()
 _times: Counter[tuple[Any, ...]] = Counter()
-_warned: dict[tuple[Any, ...], Violation] = {}  # the first of each place
+_warned: dict[tuple[Any, ...], Violation] = {}  # the first violation of each place
 
 
 def handle_violation(violation: Violation, how: OnViolation) -> ExpectationError | None:
-    """Note a violation; what to raise for it, if anything. May raise a warning that is an error to the program."""
+    """Record a violation, and return the error to raise, if any. A warning may raise, by the program's filter."""
     key = violation.file, violation.line, violation.name, violation.rule
     with _lock:
         _times[key] += 1
@@ -42,7 +42,7 @@ def handle_violation(violation: Violation, how: OnViolation) -> ExpectationError
 
 
 def handle_or_raise(violation: Violation | None, how: OnViolation) -> None:
-    """Do what is to be done about a violation, where there is one, on the thread of the user's code."""
+    """Record a violation, if there is one, and raise its error on the thread of the user's code."""
     error = handle_violation(violation, how) if violation is not None else None
     if error is not None:
         raise error
@@ -55,7 +55,7 @@ def _write_to_trace(violation: Violation) -> None:
 
 
 def error_of(violation: Violation) -> ExpectationError:
-    """Return the error to raise; it is also one of TensorFlow's errors, if TensorFlow is loaded."""
+    """Return the error to raise. If TensorFlow is loaded, it is also one of TensorFlow's errors."""
     kind = _tensorflow_error_type() if "tensorflow" in sys.modules else ExpectationError
     return kind(violation.message, violation)
 
@@ -79,7 +79,7 @@ def _register_summary() -> None:
 
 
 def _print_summary() -> None:
-    """At the end of the program: how often what was warned of came back."""
+    """Print at the end of the program how often each warned violation came back."""
     again = [(one, _times[key]) for key, one in _warned.items() if _times[key] > 1]
     with contextlib.suppress(Exception):  # stderr may be closed
         for one, times in again:

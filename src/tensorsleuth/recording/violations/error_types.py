@@ -1,4 +1,4 @@
-"""Errors of ours that are one of TensorFlow's as well: programs that expect its own checks to raise catch them too."""
+"""Errors of ours that are also TensorFlow errors, so that programs that catch TensorFlow's own checks catch them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ E = TypeVar("E", bound=SleuthError)
 
 
 def as_tensorflow_error(kind: type[E]) -> type[E]:
-    """Return the class to raise in place of `kind`, made in the same way and of the same name."""
+    """Return a class to raise in place of `kind`, with the same name and constructor."""
 
     def make(self: Any, message: str, *told: Any) -> None:
         tf.InvalidArgumentError.__init__(self, None, None, message)
         kind.__init__(self, message, *told)
         self._told = told
 
-    def reduce(self: Any) -> Any:  # it has to get from one process to another
+    def reduce(self: Any) -> Any:  # makes the error picklable, to get from one process to another
         return kind, (str(self), *self._told)
 
     members = {"__init__": make, "__reduce__": reduce, "__module__": "tensorsleuth", "__doc__": kind.__doc__}

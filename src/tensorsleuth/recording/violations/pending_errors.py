@@ -16,7 +16,7 @@ _lock = GcPauseLock()
 
 
 def raise_later(error: BaseException) -> int:
-    """The number that leads to this error, wherever TensorFlow hands our op's own to Python."""
+    """Store an error and return its number. With the number in our op's message, Python finds the error."""
     with _lock:
         number = next(_numbers)
         _alarms[number] = error
@@ -26,7 +26,7 @@ def raise_later(error: BaseException) -> int:
 
 
 def numbered_message(error: BaseException, text: str) -> str:
-    """The text to fail with: it leads to the error in this process, and says what is wrong in any other."""
+    """Return the message to fail with. It finds the error in this process, and describes it in any other."""
     return f"tensorsleuth: violation {raise_later(error)} of an expectation\n{text}"
 
 
