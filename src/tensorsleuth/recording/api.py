@@ -108,12 +108,12 @@ def record(
     """Record this program from here on, as a new run in `logdir`.
 
     Args:
-        logdir: the folder for runs; by default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
-        mode: how much to record of each tensor; see `tensorsleuth.core.modes.Mode`.
-        circular_buffer_size: keep at least this many of the latest events; 0 or less keeps all; None bounds the disk.
+        logdir: the folder for runs. By default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
+        mode: how much to record of each tensor, see `tensorsleuth.core.modes.Mode`.
+        circular_buffer_size: keep at least this many of the latest events. 0 or less keeps all, None bounds the disk.
         op_regex: record only the outputs of ops whose type matches at its start.
-        tensor_dtypes: record only these dtypes: a list of dtypes or their names, or a function of a dtype.
-        inside_every: sample the model (docs/inside.md) every so many training steps; 0 for never. By default
+        tensor_dtypes: the dtypes to record, as a list of dtypes or names, or a function of a dtype.
+        inside_every: sample the model (docs/inside.md) every so many training steps, 0 for never. By default
             SLEUTH_INSIDE_EVERY, or 100.
     """
     folder = run_folder.logdir(os.fspath(logdir) if logdir is not None else None)

@@ -1,5 +1,7 @@
-"""Keeps the observers of this process on whatever recorder there is, and on one of their own where
-nobody records: one recorder in memory, for all of them, since the native library serves one at a time."""
+"""Attaches the observers of this process to the current recorder.
+
+If there is none, they share one recorder in memory, since the native library serves one recorder at a time.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from tensorsleuth.trace.storage.size_plan import memory_plan
 
 @dataclass(frozen=True)
 class ObserverSelection(Selection):
-    """The selection of a recording, widened by the tensors that an observer asks for."""
+    """The selection of a recording, widened by the tensors that an observer needs."""
 
     base: Selection
-    observer: Any  # is told of the places
+    observer: Any  # notified of new call sites
 
     def note_eager_site(self, op: str, first: int, outputs: int) -> None:
         self.base.note_eager_site(op, first, outputs)
@@ -39,25 +41,25 @@ class ObserverSelection(Selection):
 
 @dataclass(frozen=True)
 class EmptySelection(Selection):
-    """Looks at nothing: observers add what they need."""
+    """Selects nothing, so that only the tensors of observers are recorded."""
 
     def mode_for(self, op: str, dtype: int) -> Mode | None:
         return None
 
 
 class ObserverRegistry:
-    """The observers of this process, and the recorder in memory that they have where there is no other."""
+    """The observers of this process, and their own recorder in memory."""
 
     def __init__(self) -> None:
         self._observers: list[Observer] = []
         self._folder: MemoryFolder | PrivateFolder | None = None
-        self.recorder: Recorder | None = None  # the one in memory
+        self.recorder: Recorder | None = None  # in memory, if there is no other
 
     def __contains__(self, observer: Observer) -> bool:
         return observer in self._observers
 
     def add(self, observer: Observer, recorder: Any) -> None:
-        """One more, on this recorder; on the one in memory where that is None."""
+        """Add an observer to this recorder, or to the one in memory if it is None."""
         self._observers.append(observer)
         try:
             recorder = self._memory_recorder() if recorder is None and observer.needs_recorder else recorder
@@ -68,7 +70,7 @@ class ObserverRegistry:
             raise
 
     def remove(self, observer: Observer) -> None:
-        """One less; what they had in memory goes with the last."""
+        """Remove an observer. The last one closes the recorder in memory."""
         if observer in self._observers:
             self._observers.remove(observer)
             observer.detach()
@@ -76,20 +78,20 @@ class ObserverRegistry:
             self._close_recorder()
 
     def detach(self) -> None:
-        """The recorder is about to be another."""
+        """Detach all observers, because another recorder is about to replace the current one."""
         for observer in self._observers:
             harmless(observer.detach)
         harmless(self._close_recorder)
 
     def attach(self, recorder: Any) -> None:
-        """It is this one now; None where nobody else watches."""
+        """Attach all observers to this recorder, or to one in memory if it is None."""
         needed = any(observer.needs_recorder for observer in self._observers)
         recorder = harmless(self._memory_recorder) if recorder is None and needed else recorder
         for observer in self._observers if recorder is not None else ():
             harmless(observer.attach, recorder)
 
     def abandon(self) -> None:
-        """In a forked child: the memory is the parent's."""
+        """Drop everything in a forked child: the memory belongs to the parent."""
         if self.recorder is not None:
             self.recorder.abandon()
         self._observers, self.recorder, self._folder = [], None, None

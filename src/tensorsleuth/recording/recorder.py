@@ -1,4 +1,4 @@
-"""A recording: everything that watches the program, put together, started and stopped as one."""
+"""A recorder: builds, starts and stops all parts that watch the program."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ MODEL_OPS = LAYER_PRODUCTS | VARIABLE_USES  # an eager program that runs one of 
 
 
 class Recorder:
-    """Watches this process until closed."""
+    """Watches this process until it is closed."""
 
     def __init__(
         self, folder: Folder, settings: Settings, selection: Selection | None = None, plan: TracePlan | None = None
@@ -76,7 +76,7 @@ class Recorder:
         self._has_model = False
         self._session = next(_session_numbers)
         self._patches = patches.Patches()
-        self._pausable_patches = patches.Patches()  # what comes and goes with pauses
+        self._pausable_patches = patches.Patches()  # removed during a pause
         self._threads = ThreadExceptions(self._thread_died)
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class Recorder:
         self.resume()
 
     def _plan_parts(self, backend: Backend) -> None:
-        """Build the parts that many programs never need when they are first needed."""
+        """Create the parts that many programs never need only when they are first needed."""
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
         self._functions = Lazy(lambda: self._make_functions(backend))
         make_keeper = backend.make_store
@@ -137,7 +137,7 @@ class Recorder:
             function_library, self.selection, backend.make_prober(), flight, self._replay_selection
         )
         watched_functions.keeps_all_inputs = self._keeps_steps()
-        if self._is_closed:  # a thread is late
+        if self._is_closed:  # a thread calls a function after the end
             watched_functions.close()
         return watched_functions
 
@@ -163,12 +163,12 @@ class Recorder:
 
     @property
     def functions(self) -> WatchedFunctions:
-        """The watched copies of functions."""
+        """Return the watched copies of functions."""
         return self._functions()
 
     @property
     def replay_buffer(self) -> ReplayBuffer | None:
-        """Return the replayer, which runs calls again. It needs the native library."""
+        """Return the buffer of replayable calls; None without the native library."""
         return self._replay_buffer() if self._replay_buffer is not None else None
 
     @property
@@ -176,13 +176,13 @@ class Recorder:
         return self._replay_buffer is not None
 
     def resume(self) -> None:
-        """See what the program runs, from now on."""
+        """Record the program's ops from now on."""
         if not self._pausable_patches:
             patches.watch_conversions(self._pausable_patches, self.callbacks.feeds.note_conversion)
             patches.watch_eager(self._pausable_patches, self._hooks)
 
     def pause(self) -> None:
-        """Let it run unseen for a while: as fast as bare. Scopes and gradients of what it traces are still noted."""
+        """Stop recording the program's ops, so that it runs as fast as bare. Still note scopes and gradients."""
         if not any(observer.sees_all for observer in self.observers):
             self._pausable_patches.undo()
 
@@ -195,7 +195,7 @@ class Recorder:
         return ReplayBuffer(self.catalog, self.functions, keeper, variable_readings, replayer, self.observers)
 
     def attach(self, observer: Observer) -> None:
-        """Have an observer watch along, from now on."""
+        """Attach an observer to this recorder."""
         self.observers.add(observer)
         if observer.sees_all:
             self.resume()
@@ -215,13 +215,13 @@ class Recorder:
             harmless(self._awaiting_model.pop())
 
     def detach(self, observer: Observer) -> None:
-        """Have it watch no more."""
+        """Detach an observer from this recorder."""
         self.observers.remove(observer)
         if implements(observer, "selection"):
             self.select()
 
     def select(self) -> None:
-        """Look at what observers ask for now, in every function and at every place anew."""
+        """Apply the current selections of all observers, to every function and place anew."""
         selection = self._base
         for observer in self.observers:
             selection = observer.selection(selection)
@@ -240,12 +240,12 @@ class Recorder:
         return any(observer.keeps_steps() for observer in self.observers)
 
     def save_step(self, call: int) -> bool:
-        """Save a call that is under way when it has ended; False where that cannot be."""
+        """Save a running call when it ends. Return False if it cannot be saved."""
         flights = self._replay_buffer.value if self._replay_buffer is not None else None
         return flights is not None and isinstance(self.folder, Path) and flights.save(call)
 
     def keep_values(self, bound: int) -> None:
-        """Be able to keep values, in a recording that was not to."""
+        """Prepare the recording to keep values, if its mode keeps none."""
         if not self._plan.value_bytes:
             self.sink.keep_values(self.folder, bound)
             self.catalog.meta({"value_bytes": bound})
@@ -278,11 +278,11 @@ class Recorder:
             self.catalog.meta({"thread_died_of": str(getattr(error, "message", error))})
 
     def note_violation(self, violation: Violation) -> None:
-        """Put it into the trace."""
+        """Write a violation into the trace."""
         self.catalog.violation(violation.to_json() | {"step": self.steps.number, "clock": time.monotonic_ns()})
 
     def pause_sessions(self, paused: bool) -> None:
-        """Look at nothing that sessions run, or at all again."""
+        """Pause or resume the recording of what sessions run."""
         self._are_sessions_paused = paused
         if self._sessions.value is not None:
             self._sessions.value.sessions.paused = paused
@@ -294,7 +294,7 @@ class Recorder:
         self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
 
     def _serves(self, job: str, index: int) -> None:
-        """This process runs functions for others: it says so, so that they may send it watched ones."""
+        """Announce that this process runs functions for others, so that they may send watched copies."""
         self.catalog.meta({"task": {"type": job, "index": index, "of": 0}})
         if isinstance(self.folder, Path):
             (self.folder / serves_file(job, index)).touch()
@@ -318,11 +318,11 @@ class Recorder:
         )
 
     def forked(self) -> None:
-        """The program forked: its child is not recorded, and that is said."""
+        """Note that the program forked, and that its child is not recorded."""
         self.catalog.not_covered("processes that the program forks", "TensorFlow does not work across a fork")
 
     def abandon(self) -> None:
-        """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
+        """Undo the patches in a forked child, and leave the parent's files alone."""
         self._pausable_patches.undo()
         self._patches.undo()
         patches.unwatch_gradients()
@@ -330,7 +330,7 @@ class Recorder:
         self.sink.abandon()
 
     def close(self) -> None:
-        """Stop watching; the trace is complete."""
+        """Stop watching, and complete the trace."""
         self._is_closed = True
         for observer in self.observers:
             harmless(observer.detach)

@@ -1,4 +1,4 @@
-"""The settings of a recording, checked once."""
+"""The settings of a recording, and their checks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Settings:
     op_regex: str | None = None
     tensor_dtypes: frozenset[str] | Callable[[Any], bool] | None = None
     probe: str = "auto"
-    inside_every: int = DEFAULT_INSIDE_EVERY  # steps from one look into the model to the next; 0: none
+    inside_every: int = DEFAULT_INSIDE_EVERY  # sample the model every so many steps; 0 for never
 
     def differences(self, other: Settings) -> list[str]:
-        """The settings that differ, as `name: mine, not theirs`."""
+        """Return the settings that differ, as `name: mine, not theirs`."""
         return [
             f"{field.name} is {getattr(self, field.name)!r}, not {getattr(other, field.name)!r}"
             for field in fields(self)
@@ -38,7 +38,7 @@ class Settings:
         ]
 
     def describe(self) -> dict[str, Any]:
-        """The settings in words that JSON can hold."""
+        """Return the settings as JSON-compatible values."""
         described = asdict(self) | {"mode": self.mode.name}
         if callable(self.tensor_dtypes):
             described["tensor_dtypes"] = repr(self.tensor_dtypes)
@@ -56,7 +56,7 @@ def make_settings(
     probe: str | None = None,
     inside_every: int | None = None,
 ) -> Settings:
-    """Check what the user gave; say what is wrong with it."""
+    """Check the user's arguments. Raise SettingsError if one is wrong."""
     chosen = probe or os.environ.get("SLEUTH_PROBE", "auto")
     if chosen not in PROBE_KINDS:
         raise SettingsError(f"probe is {chosen!r}; it must be one of {', '.join(PROBE_KINDS)}.")

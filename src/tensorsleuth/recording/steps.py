@@ -1,7 +1,7 @@
-"""The training step that is under way.
+"""The current training step.
 
-A call of a function that trains is a step. What comes after it, up to the next forward pass, still belongs to it
-(metrics, an optimizer that is applied outside the function); `with tensorsleuth.step(n)` says otherwise.
+Each call of a function that trains is a step. Everything until the next forward pass still belongs to it, such as
+metrics, or an optimizer outside the function. `with tensorsleuth.step(n)` overrides this.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class StepCounter:
         self._observers = observers
         self._lock = threading.Lock()
         self._number = 0
-        self._trained = False  # gradients of this step have been computed
-        self._open_blocks = 0  # how many `with step(n)` are open
+        self._trained = False  # the gradients of this step have been computed
+        self._open_blocks = 0  # the number of open `with step(n)` blocks
         self._last_trained = -1
-        self.planned: tuple[int, int] | None = None  # the last step of a fit that is under way, and how many it takes
+        self.planned: tuple[int, int] | None = None  # the last step of the running fit, and the number of its steps
         announce(0)
 
     @property
     def number(self) -> int:
-        """The step that is under way."""
+        """Return the current step."""
         return self._number
 
     @property
@@ -39,17 +39,17 @@ class StepCounter:
         return self._last_trained + 1
 
     def plan(self, left: int, whole: int) -> None:
-        """A fit that takes so many steps has some of them left."""
+        """Note that the running fit has `left` of its `whole` steps left."""
         self.planned = self.count + left - 1, whole
 
     def go_to(self, number: int) -> None:
-        """A step that was saved is run again: it has the number it had."""
+        """Give a saved step that runs again its original number."""
         with self._lock:
             self._move(number)
             self._last_trained = max(self._last_trained, number)
 
     def function_called(self, kind: str) -> None:
-        """A function of that kind is about to run."""
+        """Count a function of this kind that is about to run."""
         with self._lock:
             if kind in ("train", "plain") and self._trained:
                 self._next()
@@ -58,7 +58,7 @@ class StepCounter:
                 self._last_trained = max(self._last_trained, self._number)
 
     def note_unrecorded_step(self) -> None:
-        """A step has trained while the recording paused."""
+        """Count a step that trained while the recording was paused."""
         self.function_called("train")
 
     def found_no_data(self) -> None:
@@ -69,20 +69,20 @@ class StepCounter:
                 self._trained = False
 
     def forward_pass(self) -> None:
-        """A gradient tape starts recording eager ops."""
+        """Count a gradient tape that starts to record eager ops."""
         with self._lock:
             if self._trained:
                 self._next()
 
     def gradients_computed(self) -> None:
-        """A gradient tape has run eagerly."""
+        """Count a gradient tape that has computed gradients eagerly."""
         with self._lock:
             self._trained = True
             self._last_trained = max(self._last_trained, self._number)
 
     @contextmanager
     def user_step(self, number: int) -> Iterator[None]:
-        """The user says which step this is."""
+        """Use the user's number for this block."""
         with self._lock:
             before = self._number
             self._open_blocks += 1

@@ -1,4 +1,4 @@
-"""The exception that ends the program, as Python has it when the recording closes; and those that end its threads."""
+"""The exception that ended the program, read when the recording closes, and those that ended its threads."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.harmless import harmless
 
-MAX_MESSAGE_LENGTH = 2000  # characters of a message
+MAX_MESSAGE_LENGTH = 2000
 
 
 def uncaught_exception() -> BaseException | None:
-    """Return the uncaught exception. Python keeps it once printed, before it says that the program ends."""
-    if hasattr(sys, "ps1") or sys.flags.interactive:  # there it keeps what went wrong last, and goes on
+    """Return the uncaught exception. Python stores it when printing it, before the program's end is announced."""
+    if hasattr(sys, "ps1") or sys.flags.interactive:  # an interactive Python stores it too, and continues
         return None
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     return error if isinstance(error, BaseException) else None
 
 
 def describe_exception(error: BaseException, call_sites: CallSites) -> dict[str, Any]:
-    """Its type, message and line."""
+    """Return the type, message and line of an exception."""
     frames = [(at.f_code.co_filename, line, at.f_code.co_name) for at, line in traceback.walk_tb(error.__traceback__)]
     site = call_sites.intern(frames) if frames else 0
     return {"type": type(error).__name__, "message": str(error)[:MAX_MESSAGE_LENGTH], "site": site}
 
 
 class ThreadExceptions:
-    """Tells of exceptions that nobody in a thread caught, beside whoever is told already."""
+    """Reports uncaught exceptions of threads, in addition to any existing hook."""
 
     def __init__(self, tell: Callable[[BaseException], None]) -> None:
         self._tell = tell
         self._before = threading.excepthook
-        threading.excepthook = self._hook = self._died  # one object: `close` has to know it again
+        threading.excepthook = self._hook = self._died  # a single object, so that `close` can recognise it
 
     def _died(self, what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None:

@@ -45,7 +45,7 @@ def expect(
         x: an array, a number, any kind of tensor (also in functions and in Keras models), or a structure of these.
         dtype: a dtype or its name, or several.
         rank: the number of dimensions, or several allowed numbers.
-        shape: a size for each dimension: an integer, None for any size, or a name. Dimensions with the same name must
+        shape: for each dimension an integer, None for any size, or a name. Dimensions with the same name must
             have the same size. `...` stands for any number of dimensions.
         finite: no value is NaN or infinite.
         between: (low, high), both included. None means no bound on that side.

@@ -14,7 +14,7 @@ MAX_NAME_CHARS = 40
 
 @cache
 def written_name(program_line: ProgramLine, function: str = "expect") -> str | None:
-    """Return the first argument of the call, such as `model(x)`; "" for a literal list or dict; None if unreadable."""
+    """Return the call's first argument, such as `model(x)`; "" for a literal list or dict, None if unreadable."""
     if program_line.file is None or program_line.line is None:
         return None
     lines = [linecache.getline(program_line.file, program_line.line + number) for number in range(MAX_CALL_LINES)]

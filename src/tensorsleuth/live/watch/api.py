@@ -65,12 +65,12 @@ def watch(
 
     Args:
         tensors: names or regular expressions of ops, layers and variables. The prefixes "op:", "name:", "layer:",
-            "variable:", "gradient:" and "update:" restrict the match. With `name`: one tensor, which is returned.
+            "variable:", "gradient:" and "update:" restrict the match. With `name`, a single tensor, which is returned.
         name: the name to log the tensor under.
         every: the number of training steps from one sample to the next.
         what: one or more of "scalar", "norm", "histogram", "quantiles", "image", "text", "value". By default the value
             of a tensor with one element, the norm and a histogram of a larger one, and the text of strings.
-        logdir: the folder of the event files; by default `tensorboard` in the run.
+        logdir: the folder of the event files. By default `tensorboard` in the run.
     """
     if name is not None:
         return _watch_here(tensors, name, checked_every(every), what, logdir)

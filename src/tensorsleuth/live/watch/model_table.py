@@ -21,7 +21,7 @@ def activations(model: Callable[..., Any], batch: Any, *, training: bool | None 
 
     Args:
         model: a Keras model, or any function of tensors.
-        batch: the argument of the model; if it is a tuple or list (inputs, labels, …), the inputs.
+        batch: the inputs of the model, or a tuple or list that starts with them (inputs, labels, …).
         training: passed to the model, unless it is None.
     """
     recording.require_tensorflow()

@@ -132,7 +132,7 @@ class PythonHook:
         return call if any(bad) else 0
 
     def _place(self, op: str | bytes, outputs: int) -> OpSite:
-        """Return the place of an op. The addresses of code objects, which the callback keeps alive, identify the stack."""
+        """Return the place of an op. The stack is known by the addresses of its code objects, which stay alive."""
         stack: list[int] = []
         frame: FrameType | None = sys._getframe(4)
         while frame is not None:
