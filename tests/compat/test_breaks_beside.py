@@ -95,7 +95,7 @@ def test_wrong_arguments_are_said() -> None:
         ({"condition": "bad", "then": "record:0"}, "record:N"),
         ({"condition": "bad", "times": 0}, "integer"),
         ({"condition": "grad_norm > 1", "on": "op:MatMul"}, "norm of gradients"),
-        ({"condition": 3}, "no condition"),
+        ({"condition": 3}, "not a condition"),
     ]
     for arguments, says in wrong:
         with pytest.raises(SleuthError, match=says):
@@ -114,7 +114,7 @@ def test_the_examples_of_the_documentation(
     monkeypatch.setenv("SLEUTH_PAUSE_TIMEOUT", "0.2")
     runpy.run_path(str(program))
     said = capfd.readouterr()
-    assert said.err.count("paused:") == 1 and "grad_norm > 100 holds of" in said.err
-    assert "abs_max > 40 holds of encoder/MatMul:0" in said.out
+    assert said.err.count("paused:") == 1 and "grad_norm > 100 holds for" in said.err
+    assert "abs_max > 40 holds for encoder/MatMul:0" in said.out
     for point in list(breaking._breaks._all.values()):
         breaking._remove(point)

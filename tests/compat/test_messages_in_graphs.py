@@ -52,7 +52,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(tf.data.Dataset.range(3), finite=True),
-        "expect(): a tensorflow.python.data.ops.range_op._RangeDataset cannot be checked. Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such.",
+        "expect(): a tensorflow.python.data.ops.range_op._RangeDataset cannot be checked. Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of these.",
     ),
     (
         lambda: log("{x}", x=keras_input()),

@@ -69,7 +69,7 @@ def test_what_an_interactive_session_still_hides_is_listed(compared: Recorded) -
 
     whats = [entry["what"] for entry in compared(program).not_covered]
     assert any(what.startswith("the inside of __inference_") for what in whats)
-    assert "what sessions run through RunOptions, where the graph optimizer is off" in whats
+    assert "what sessions run through RunOptions while the graph optimizer is off" in whats
 
 
 def test_any_tensor_may_be_fed_and_of_any_dtype(compared: Recorded) -> None:

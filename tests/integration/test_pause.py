@@ -173,7 +173,7 @@ def test_stop_from_the_command_line_and_a_wrong_condition() -> None:
     done = to_its_end("--break", "nann > 0")
     assert done.returncode == 2 and "Did you mean 'nan'" in done.stderr and not Path("sleuth_runs").exists()
     done = to_its_end("--break", "nan > 0", "--break", "max > 2000", "--break-on", "gradient:.*", "--then", "stop")
-    assert done.returncode == 1 and "break_when stopped the program: max > 2000 holds of" in done.stderr
+    assert done.returncode == 1 and "break_when stopped the program: max > 2000 holds for" in done.stderr
 
 
 class Screen:
@@ -219,7 +219,7 @@ def test_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLEUTH_PAUSE_PROMPT", "1")
     screen = Screen(command("--break", "grad_norm > 100"))
     shown = screen.until("(sleuth) ")
-    assert "paused: grad_norm > 100 holds of gradient_tape/MatMul/MatMul:0" in shown
+    assert "paused: grad_norm > 100 holds for gradient_tape/MatMul/MatMul:0" in shown
     assert "▶" in screen.type("source") and "tf.matmul" in screen.type("l")
     assert f"train.py:{line_of('tf.matmul')} · step 0" in screen.type("where")
     assert "[[1010.0], [2020.0]]" in screen.type("value")
@@ -227,7 +227,7 @@ def test_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1515.0" in screen.type("eval x.mean()")
     assert "Feed:0" in screen.type("inputs") and "(Mul)" in screen.type("consumers")
     assert "no command 'dance'" in screen.type("dance") and "until COND" in screen.type("help")
-    assert "step > 0 holds of" in screen.type("step")
+    assert "step > 0 holds for" in screen.type("step")
     screen.send("c\n")
     screen.until("finished")
     assert screen.end() == 0

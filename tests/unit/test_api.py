@@ -30,7 +30,7 @@ def test_tensorflow_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"mode": "FULL"}, "There is no mode 'FULL'; choose one of NO_TENSOR"),
         ({"op_regex": "("}, "op_regex '\\(' is not a regular expression"),
-        ({"tensor_dtypes": ["float31"]}, "tensor_dtypes has no dtype 'float31'"),
+        ({"tensor_dtypes": ["float31"]}, "tensor_dtypes has an unknown dtype 'float31'"),
         ({"tensor_dtypes": "float32"}, "it must be a list of dtypes, or a function"),
         ({"circular_buffer_size": "many"}, "circular_buffer_size is 'many'; it must be an integer"),
     ],

@@ -51,9 +51,9 @@ CROWDED_DOCSTRINGS = {
     "data": 12,
     "diagnose": 13,
     "integrations": 12,
-    "live": 21,
+    "live": 7,
     "native": 1,
-    "recording": 18,
+    "recording": 2,
     "trace": 10,
     "ui": 14,
 }

@@ -117,7 +117,7 @@ def test_every_leaf_of_a_structure_is_judged() -> None:
         ({"rank": True}, r"rank=True\): an integer"),
         ({"shape": 3}, r"shape=3\): a tuple of up to 16 sizes"),
         ({"shape": (..., 1, ...)}, "at most one"),
-        ({"shape": (2.5,)}, "2.5 is no size"),
+        ({"shape": (2.5,)}, "2.5 is not a size"),
         ({"finite": "yes"}, r"finite='yes'\): True"),
         ({"between": 3}, r"between=3\): two numbers, \(low, high\)"),
         ({"between": (1, 0)}, r"did you mean \(0, 1\)\?$"),
@@ -131,7 +131,7 @@ def test_every_leaf_of_a_structure_is_judged() -> None:
         ({"that": True}, "a function of the value"),
         ({"finite": True, "axis": None}, "axis=None"),
         ({"finite": True, "tolerance": -1}, "a number of 0 or more"),
-        ({"finite": True, "name": 3}, "a text"),
+        ({"finite": True, "name": 3}, "a string"),
         ({"finite": True, "on_violation": "ignore"}, "'raise', 'warn' or 'record'"),
     ],
 )

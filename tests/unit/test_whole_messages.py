@@ -57,7 +57,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     # expect
     (
         lambda: expect(object(), finite=True),
-        "expect(): a builtins.object cannot be checked. Pass an array, a number, a tensor, or a list, tuple or dict of such.",
+        "expect(): a builtins.object cannot be checked. Pass an array, a number, a tensor, or a list, tuple or dict of these.",
     ),
     (
         lambda: expect(X),
@@ -65,7 +65,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(X, shape=(2.5, 3)),
-        "expect(shape=(2.5, 3)): 2.5 is no size: an integer, a name, None for any size, or ... for any dimensions.",
+        "expect(shape=(2.5, 3)): 2.5 is not a size: an integer, a name, None for any size, or ... for any dimensions.",
     ),
     (
         lambda: expect(X, rank=-1),
@@ -94,7 +94,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(X, sums_to=1, axis=0.5),
-        "expect(axis=0.5): an integer: the axis along which values are summed, or increase.",
+        "expect(axis=0.5): an integer: the axis of sums_to or increasing.",
     ),
     (
         lambda: expect(X, dtype="float33"),
@@ -102,7 +102,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(TEXTS, between=(0, 1)),
-        "expect(between=…): values of dtype string cannot be checked by that rule. They can by dtype, rank, shape, one_of, that.",
+        "expect(between=…): values of dtype string cannot be checked by that rule. Use dtype, rank, shape, one_of, that.",
     ),
     (
         lambda: expect(X, that=lambda x: x),

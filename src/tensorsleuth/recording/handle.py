@@ -15,7 +15,7 @@ class Handle(ABC):
 
     @abstractmethod
     def _end(self) -> None:
-        """End it. A second call does nothing."""
+        """End the recording, guard, watch or break point. A second call does nothing."""
 
     def __enter__(self: E) -> E:
         return self

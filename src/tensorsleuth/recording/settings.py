@@ -109,5 +109,7 @@ def _dtypes(wanted: DtypeFilter) -> frozenset[str] | Callable[[Any], bool] | Non
     names = frozenset(str(getattr(dtype, "name", dtype)).lower() for dtype in wanted)
     known = {dtype.name for dtype in DTYPES.values()}
     if unknown := sorted(names - known):
-        raise SettingsError(f"tensor_dtypes has no dtype {unknown[0]!r}; TensorFlow's are {', '.join(sorted(known))}.")
+        raise SettingsError(
+            f"tensor_dtypes has an unknown dtype {unknown[0]!r}; TensorFlow's are {', '.join(sorted(known))}."
+        )
     return names

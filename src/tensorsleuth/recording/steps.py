@@ -49,7 +49,7 @@ class StepCounter:
             self._last_trained = max(self._last_trained, number)
 
     def function_called(self, kind: str) -> None:
-        """Count a function of this kind that is about to run."""
+        """Begin the next step, or mark this one as trained, by the kind of a function that is about to run."""
         with self._lock:
             if kind in ("train", "plain") and self._trained:
                 self._next()
@@ -69,13 +69,13 @@ class StepCounter:
                 self._trained = False
 
     def forward_pass(self) -> None:
-        """Count a gradient tape that starts to record eager ops."""
+        """Begin the next step if this one has trained, because a tape starts to record."""
         with self._lock:
             if self._trained:
                 self._next()
 
     def gradients_computed(self) -> None:
-        """Count a gradient tape that has computed gradients eagerly."""
+        """Mark the current step as trained, because a tape has computed gradients."""
         with self._lock:
             self._trained = True
             self._last_trained = max(self._last_trained, self._number)

@@ -15,7 +15,7 @@ MAX_MESSAGE_LENGTH = 2000
 
 
 def uncaught_exception() -> BaseException | None:
-    """Return the uncaught exception. Python stores it when printing it, before the program's end is announced."""
+    """Return the uncaught exception, if any. Python stores it before it calls the exit handlers."""
     if hasattr(sys, "ps1") or sys.flags.interactive:  # an interactive Python stores it too, and continues
         return None
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)

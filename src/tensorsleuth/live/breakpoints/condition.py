@@ -56,7 +56,9 @@ ALWAYS = Condition("", ((ConditionCode.CONSTANT, 1.0),), Mode.SHAPE, frozenset()
 def parse_condition(text: str) -> Condition:
     """Parse a condition. Raise SleuthError with the part that is wrong."""
     if not isinstance(text, str) or not text.strip():
-        raise SleuthError(f"{text!r} is no condition: write one such as 'nan > 0', or pass a function of (op, value).")
+        raise SleuthError(
+            f"{text!r} is not a condition: write one such as 'nan > 0', or pass a function of (op, value)."
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

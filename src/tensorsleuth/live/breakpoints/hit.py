@@ -44,7 +44,7 @@ class Hit:
         layer = f" · layer {self.op.layer}" if self.op.layer else ""
         seen = ", ".join(f"{name} {_number(value)}" for name, value in self.seen.items())
         return (
-            f"{self.condition} holds of {self.op.tensor} ({self.op.type}), {self.dtype} {list(self.shape)}\n"
+            f"{self.condition} holds for {self.op.tensor} ({self.op.type}), {self.dtype} {list(self.shape)}\n"
             f"   at    {self.place} · step {self.step}{layer}\n"
             f"   seen  {seen or 'its shape only'}"
         )

@@ -24,7 +24,7 @@ _MAX_DIMENSIONS = 8
 
 @dataclass(frozen=True)
 class TensorInMemory:
-    """A view of the tensor in memory."""
+    """A tensor in memory, with the ids of its place."""
 
     tensor: int  # its id
     dtype: int

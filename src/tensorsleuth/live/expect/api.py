@@ -90,7 +90,7 @@ def _judge_leaf(leaf: Any, name: str, expected: Expectation, program_line: Progr
     if array is None:
         raise SleuthError(
             f"expect(): a {type(leaf).__module__}.{type(leaf).__qualname__} cannot be checked. "
-            "Pass an array, a number, a tensor, or a list, tuple or dict of such."
+            "Pass an array, a number, a tensor, or a list, tuple or dict of these."
         )
     handle_or_raise(arrays.judge_array(expected, array, name, program_line), expected.on_violation)
     return leaf

@@ -91,7 +91,7 @@ def _dim(shape: Any, dim: Any) -> Dim:
     if _is_whole(dim) and dim >= 0:
         return int(dim)
     raise _wrong(
-        "shape", shape, f"{dim!r} is no size: an integer, a name, None for any size, or ... for any dimensions"
+        "shape", shape, f"{dim!r} is not a size: an integer, a name, None for any size, or ... for any dimensions"
     )
 
 
@@ -174,7 +174,7 @@ def _function(given: Any) -> Callable[[Any], Any] | None:
 
 def _axis_number(given: Any) -> int:
     if not _is_whole(given):
-        raise _wrong("axis", given, "an integer: the axis along which values are summed, or increase")
+        raise _wrong("axis", given, "an integer: the axis of sums_to or increasing")
     return int(given)
 
 

@@ -70,7 +70,7 @@ def _even(splits: Array) -> int:
 def _judge_rows(
     expected: Expectation, values: Array, splits: list[Array], name: str, program_line: ProgramLine
 ) -> Violation | None:
-    """Judge each row alone, because sums and increasing runs end with the row."""
+    """Judge each row separately, because no sum or increasing sequence spans two rows."""
     rows = [values[begin:end] for begin, end in zip(splits[-1], splits[-1][1:])]
     alone = replace(expected.values_only(), axis=-1)
     for number, row in enumerate(rows):

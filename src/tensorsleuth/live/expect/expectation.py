@@ -123,7 +123,7 @@ _WORDS: dict[str, Callable[[Expectation], str]] = {
     "between": _between,
     "one_of": _one_of,
     "increasing": lambda expected: (
-        f"values that increase{' or stay' if expected.increasing == 'or equal' else ''}{_along(expected)}"
+        f"values that increase{' or stay equal' if expected.increasing == 'or equal' else ''}{_along(expected)}"
     ),
     "sums_to": lambda expected: f"sums of {format_value(expected.sums_to)}{_along(expected)}",
     "that": lambda expected: f"{_called(expected.that)} to be True",

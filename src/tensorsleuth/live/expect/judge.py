@@ -77,7 +77,7 @@ def check_dtype_fits(expected: Expectation, dtype: str) -> None:
     if wrong:
         fitting = ", ".join(("dtype", "rank", "shape", *(rule for rule in fit if rule != wrong[-1])))
         raise SleuthError(
-            f"expect({wrong[-1]}=…): values of dtype {dtype} cannot be checked by that rule. They can by {fitting}."
+            f"expect({wrong[-1]}=…): values of dtype {dtype} cannot be checked by that rule. Use {fitting}."
         )
 
 

@@ -1,4 +1,4 @@
-"""The report of a judge, and the violation that it becomes, in words."""
+"""The report on a broken rule, and its conversion to a violation with a message."""
 
 from __future__ import annotations
 

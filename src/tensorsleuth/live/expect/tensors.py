@@ -39,7 +39,7 @@ def _judge_composite(leaf: Any, name: str, expected: Expectation, program_line: 
     if value is None:
         raise SleuthError(
             f"expect(): a {type(leaf).__module__}.{kind} cannot be checked. "
-            "Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such."
+            "Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of these."
         )
     judge_tensor(value, name, expected, program_line)
     return leaf

@@ -49,4 +49,4 @@ def _text(findings: tuple[Finding, ...], reached: str) -> str:
     Console(file=written, width=TEXT_WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
-    return f"{text}\n{'   Got to':<{LABEL_WIDTH}} {reached}"
+    return f"{text}\n{'   Reached':<{LABEL_WIDTH}} {reached}"

@@ -1,4 +1,4 @@
-"""The tensors that the guard needs: whether any value is bad, and full summaries if they may explain the origin."""
+"""Selects tensors for the guard: most only for bad values, and those that may explain an origin in full."""
 
 from __future__ import annotations
 

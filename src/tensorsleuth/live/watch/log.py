@@ -178,7 +178,7 @@ def _keep(text: str, file: str | None, line: int | None) -> None:
     with _lock:
         _kept += 1
     if _kept > MAX_MESSAGES:
-        recorder.catalog.not_covered("what was logged later", f"there are {MAX_MESSAGES:,} messages already")
+        recorder.catalog.not_covered("later messages of log", f"there are {MAX_MESSAGES:,} messages already")
         return
     when = {"time": time.time(), "clock": time.monotonic_ns(), "step": recorder.steps.number}
     recorder.catalog.log(when | {"message": text, "file": file, "line": line})

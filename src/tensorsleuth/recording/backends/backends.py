@@ -29,7 +29,7 @@ from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
 EntryPoint = Callable[..., Any]
-_OPTIMISED = "the program as the graph optimizer would have changed it"
+_OPTIMISED = "graphs as the graph optimizer would have changed them"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class BackendChooser:
     def _from_python(self) -> Backend:
         self._say_not_optimised()
         if self._plan.samples is not None:
-            self._catalog.not_covered("memory: how much is used, and where tensors lie", "it needs the native library")
+            self._catalog.not_covered("memory: its usage, and the addresses of tensors", "it needs the native library")
         sink = PythonSink(self._folder, self._plan)
         running_calls = RunningCalls(sink)
         make_prober = partial(PythonProber, running_calls, self._session, self._not_covered_once())

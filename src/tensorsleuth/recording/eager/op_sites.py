@@ -29,7 +29,7 @@ _HANDLE_OPS = re.compile(
 
 
 class OpSites:
-    """Interns (op, call stack) pairs."""
+    """Assigns an id to each pair of an op and its call stack."""
 
     def __init__(
         self,

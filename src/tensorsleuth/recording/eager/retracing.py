@@ -10,7 +10,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MAX_TRACES = 2_000  # traces to record; more would not explain more
+MAX_TRACES = 2_000  # the traces to record, enough to explain any retracing
 MAX_ARGUMENT_TEXT = 240  # the length of an argument's description
 MAX_ARGUMENTS = 32
 MAX_FRAMES_TO_CALL = 16  # between the call of a tf.function and the call of its trace

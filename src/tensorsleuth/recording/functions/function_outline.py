@@ -69,7 +69,7 @@ def _merge(parts: list[FunctionOutline]) -> FunctionOutline:
 def _why_not_replayable(definition: Definition) -> str | None:
     for number, node in enumerate(definition.proto.node_def):
         if replay_policy(node, _dtypes(definition, number)) is ReplayPolicy.REFUSE:
-            return f"it makes something that lives outside of it ({node.op})"
+            return f"it creates a resource that outlives it ({node.op})"
     return None
 
 

@@ -50,7 +50,7 @@ class Selection:
         return re.compile(self.settings.op_regex or "")
 
     def mode_for(self, op: str, dtype: int) -> Mode | None:
-        """Return the mode for an output of `op`, or None."""
+        """Return the mode for an output of `op`, or None to skip it."""
         if not self._regex.match(op) or not self._wants(dtype):
             return None
         mode = self.settings.mode

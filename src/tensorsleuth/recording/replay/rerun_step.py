@@ -107,7 +107,7 @@ def _argument(folder: Path, argument: dict[str, str]) -> Any:
 def _value(folder: Path, text: str) -> Any:
     found = _VALUE_FILE.match(text)
     if found is None:
-        raise ValueError(f"{text!r} is no value")
+        raise ValueError(f"{text!r} is not a value")
     dtype, name = tf.dtype_named(found[1]), found[2]
     if name.endswith(".tensor"):
         return tf.deserialize((folder / name).read_bytes(), dtype)

@@ -23,7 +23,7 @@ MIN_SNAPSHOT_BYTES = 1 << 20  # a copy of fewer bytes takes no noticeable time
 
 @dataclass(frozen=True)
 class EarlierCall:
-    """A call since a snapshot that ended well."""
+    """A call that ended well after the snapshot was taken."""
 
     number: int
     inputs: Sequence[Any]

@@ -23,7 +23,7 @@ class WatchedRun:
         return self
 
     def options(self, given: Any) -> Any:
-        """Return the run options: the program's own, or ours if only those let us see inside."""
+        """Return the run options: the program's own, or ours if the graph can only be watched with them."""
         return self._calls.options(self._running, given) if self._calls is not None and self._running else given
 
     def __exit__(
@@ -63,7 +63,7 @@ class SessionCalls:
     def preparing(self, session: Any, options: Any) -> WatchedRun:
         """Watch the creation of a callable from options, when TensorFlow optimises its graph."""
         if options.tensor_connection:
-            self.sessions.note_unwatched("callables whose tensors are connected")
+            self.sessions.note_unwatched("callables with tensor connections")
             return WatchedRun()
         self._thread.depth += 1
         return WatchedRun(self, harmless(self._prepare, session, options))
@@ -71,7 +71,7 @@ class SessionCalls:
     def _prepare(self, session: Any, options: Any) -> ActiveRun | None:
         targets, fetches, feeds = _named_in_options(session.graph, options)
         if tf_sessions.why_not_optimized(session):
-            self.sessions.note_unwatched("callables, where the graph optimizer is off")
+            self.sessions.note_unwatched("callables while the graph optimizer is off")
         return self.sessions.prepare(session, targets, fetches, feeds)
 
     def callable(self, session: Any, options: Any, made: Any) -> Any:
@@ -81,7 +81,7 @@ class SessionCalls:
     def options(self, active_run: ActiveRun, given: Any) -> Any:
         ours = active_run.run.options
         if ours is not None and given is not None:
-            self.sessions.note_unwatched("RunOptions, where the graph optimizer is off")
+            self.sessions.note_unwatched("RunOptions while the graph optimizer is off")
         return given if ours is None or given is not None else ours
 
     def finish(self, active_run: ActiveRun | None, error: BaseException | None, values: Any) -> None:

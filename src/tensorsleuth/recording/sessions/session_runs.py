@@ -226,7 +226,7 @@ class _GraphWatcher:
         if not names:
             return
         why = "it is compiled by XLA" if is_compiled(node.attr) else self._unoptimized
-        why = why or (None if node.op in _INLINED_OPS else f"{node.op} runs it by itself")
+        why = why or (None if node.op in _INLINED_OPS else f"{node.op} runs it separately")
         if why is not None or any(tf_sessions.function_in(self._graph, name) is None for name in names):
             self._runs._catalog.not_covered(f"the inside of {names[0]}, in a session", why or "it cannot be read")
             return

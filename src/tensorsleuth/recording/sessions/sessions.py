@@ -102,7 +102,7 @@ class Sessions:
         self._sink.end_call(active_run.number)
 
     def note_unwatched(self, what: str) -> None:
-        """List a way to run a session that cannot be watched."""
+        """Note that the program runs a session in a way that we cannot watch."""
         if what not in self._said:
             self._said.add(what)
             self._catalog.not_covered(f"what sessions run through {what}", "it is not recorded", unseen=True)
@@ -193,7 +193,7 @@ class Sessions:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
         if run.has_unseen and not run.is_probed:
             why = "it is tiny, had run before recording began, or the graph optimizer failed on it"
-            self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
+            self._catalog.not_covered(f"the inside of {run.title}, except its feeds and fetches", why)
 
     def _failed(self, active_run: ActiveRun, error: Any) -> None:
         if tf.error_name(error) == END_OF_DATA:
@@ -233,7 +233,7 @@ class UnwatchedSessions:
     def note_unwatched(self, what: str) -> None:
         if not self._said:
             self._said = True
-            why = "this needs the native library, on the host, behind the graph optimizer"
+            why = "it needs the native library, with probes on the host, after the graph optimizer"
             self._catalog.not_covered("graphs that a tf.compat.v1.Session runs", why, unseen=True)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 _NOT_COMPUTED = ops.STATIC_VALUES | {tf_variables.READ_VARIABLE}
 _VALUE_IGNORING_OPS = ops.OPAQUE_WRAPPERS | SHAPE_ONLY_OPS
-_NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # scope names by `keras.part`
+_NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # prefixes from scope_owner in keras/internals.py
 _LOSS_SCOPES = frozenset(["compile_loss", "compile_metrics"])  # Keras's scopes after the model's call
 
 
@@ -27,7 +27,7 @@ class LayerOutput:
     layer: str
     tensor: str  # the name that consumers use
     node: int
-    activation: str | None  # of model.activations
+    activation: str | None  # the op type of its activation, if it is a known one
 
 
 def find_layer_outputs(

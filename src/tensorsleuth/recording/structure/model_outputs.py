@@ -30,7 +30,7 @@ def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[LayerValue]:
     try:
         values = handing_out(given)
     except KeyError as error:
-        raise SleuthError(f"the model is traced differently each time ({error}); call it once before.") from None
+        raise SleuthError(f"two traces of the model differ ({error}). Call the model once before.") from None
     return [(layer, value.numpy(), last) for (layer, _, last), value in zip(found, values, strict=True)]
 
 

@@ -69,7 +69,7 @@ class NameScopes:
         self.tell(number or 0)
 
     def named(self, asked: str | None, scope: str | None, frame: Any) -> None:
-        """Note a scope of eager code, where scopes keep the requested name."""
+        """Record the program's name of an eager scope if it differs from TensorFlow's."""
         if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MAX_EAGER_SCOPES:
             return
         self.named_already.add(scope)
@@ -81,7 +81,7 @@ class NameScopes:
 
     @property
     def eager_names(self) -> Mapping[str, str]:
-        """Return the program's names of eager scopes that have another name."""
+        """Return the program's names of eager scopes that TensorFlow names differently."""
         return self._eager_paths
 
     @property

@@ -46,7 +46,9 @@ def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
-        raise SleuthError(f"{expression!r} is no expression: {error.msg}. Write one such as np.abs(x).max().") from None
+        raise SleuthError(
+            f"{expression!r} is not an expression: {error.msg}. Write one such as np.abs(x).max()."
+        ) from None
     for node in ast.walk(tree):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name.startswith("_"):
