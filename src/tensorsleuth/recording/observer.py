@@ -100,7 +100,7 @@ class Observer:
         return None
 
     def on_step(self, this: int, following: int) -> None:
-        """Handle the end of a step, -1 if it has not trained, and the begin of the next."""
+        """Handle the end of a step, -1 if it has not trained, and the beginning of the next."""
 
 
 class Observers:

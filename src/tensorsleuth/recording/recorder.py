@@ -112,7 +112,7 @@ class Recorder:
         self.resume()
 
     def _plan_parts(self, backend: Backend) -> None:
-        """Create the parts that many programs never need only when they are first needed."""
+        """Defer the creation of those parts that many programs never need."""
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
         self._functions = Lazy(lambda: self._make_functions(backend))
         make_keeper = backend.make_store

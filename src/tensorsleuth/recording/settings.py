@@ -105,7 +105,7 @@ def _dtypes(wanted: DtypeFilter) -> frozenset[str] | Callable[[Any], bool] | Non
     if wanted is None or callable(wanted):
         return wanted
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        raise SettingsError(f"tensor_dtypes is {wanted!r}; it must be a list of dtypes, or a function of one.")
+        raise SettingsError(f"tensor_dtypes is {wanted!r}; it must be a list of dtypes, or a function of a dtype.")
     names = frozenset(str(getattr(dtype, "name", dtype)).lower() for dtype in wanted)
     known = {dtype.name for dtype in DTYPES.values()}
     if unknown := sorted(names - known):

@@ -1,6 +1,6 @@
 """The rules as plain ops, which XLA can compile. Each rule yields a row of integers, all zero if it holds.
 
-judge.py has the same rules in NumPy. A branch finds the positions, so it runs only if a rule is broken.
+judge.py has the same rules in NumPy. The search for positions is in a tf.cond, so it runs only if a rule is broken.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers the expectations of tensors in graphs, and handles violations on the thread that computed the tensor."""
+"""Assigns numbers to the expectations in graphs, and handles violations on the thread that computed the tensor."""
 
 from __future__ import annotations
 

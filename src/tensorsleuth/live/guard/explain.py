@@ -17,7 +17,7 @@ _Raised = as_tensorflow_error(NumericsError)
 
 
 def make_numerics_error(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
-    """Return the error to raise when a bad value has reached `reached`.
+    """Return the error to raise for a bad value. `reached` names the place that it has reached.
 
     `process` holds the rows that led to it and no others. `born` names the tensors of origin, if they are known.
     """

@@ -104,7 +104,7 @@ class GuardJudge(Observer):
         return self._judge([tensor._id], SuspectReason.BORN, "a value that Python reads")
 
     def _judge(self, uids: Iterable[int], up_to: SuspectReason, reached: str) -> Alarm:
-        """Return an alarm if one of the tensors is bad for a reason that counts here."""
+        """Return an alarm if one of the tensors is bad for the reason `up_to` or a stronger one."""
         found = [uid for uid in self._suspects.among(uids) if self._suspects.reason([uid]) <= up_to]
         return self._alarm(found, reached) if found else None
 

@@ -67,7 +67,7 @@ def call_after(loader: object, name: str, done: Callable[[], None]) -> None:
         if module.__name__ == name:
             done()
 
-    # If TensorFlow's import fails, Python removes importlib's frames from the traceback. By this name it removes ours.
+    # If TensorFlow's import fails, Python cuts importlib's frames from the traceback, and by this file name ours too.
     hidden = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     exec_module.__code__ = hidden
     setattr(loader, "exec_module", exec_module)  # noqa: B010

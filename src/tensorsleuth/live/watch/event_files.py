@@ -24,7 +24,7 @@ MIN_WRITE_SECONDS = 2.0  # between two writes, so a kill loses at most this much
 
 
 class EventFiles:
-    """Writes the rows of one recording."""
+    """Writes the rows of one recording to TensorBoard event files."""
 
     def __init__(self, folder: Any, watch_registry: WatchRegistry, logdir: Path | None) -> None:
         self._folder = folder

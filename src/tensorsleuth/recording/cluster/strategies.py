@@ -52,7 +52,7 @@ def task_of_environment() -> dict[str, Any]:
 def _replicas(extended: Any) -> dict[str, Any]:
     try:
         devices = [str(device) for device in extended.worker_devices]
-    except (RuntimeError, NotImplementedError, AttributeError):  # the default strategy of a program without any
+    except (RuntimeError, NotImplementedError, AttributeError):  # for example, from the default strategy
         return {}
     return {"replicas": devices} if len(devices) > 1 else {}
 

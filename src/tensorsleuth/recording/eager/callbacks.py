@@ -71,7 +71,7 @@ class EagerCallbacks:
         return self._places.of_caller(tf.as_text(op), outputs, forward)
 
     def intern_before_run(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> OpSite | None:
-        """Return the same facts before the op has run; None if only its result shows the number of outputs."""
+        """Return the facts of `intern` before the op has run; None if only its result shows the number of outputs."""
         outputs = count_outputs(tf.as_text(op), args)
         place = self._places.of_caller(tf.as_text(op), outputs, forward) if outputs is not None else None
         if place is not None and not forward:
@@ -216,7 +216,7 @@ class EagerCallbacks:
                 self._sink.note_buffer(tensor, watched_copy.first + number, call)
 
     def on_op_failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
-        """Record an error of an op. OutOfRangeError is none: datasets end with it."""
+        """Record an error of an op. OutOfRangeError does not count, because datasets end with it."""
         if not issubclass(kind, tf.TensorFlowErrors) or tf.error_name(error) == END_OF_DATA:
             return
         raise_in_program(first_alarm(self._observers.on_op_failed, tf.as_text(op), error))
@@ -261,7 +261,7 @@ def raise_in_program(alarm: Alarm) -> None:
 
 
 class _GraphFinder:
-    """Finds the Python graph of the called function, but only when called, because that is slow and seldom needed."""
+    """Finds the Python graph of the running function on request, because the search is slow and rarely needed."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame

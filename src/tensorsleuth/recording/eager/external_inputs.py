@@ -15,7 +15,7 @@ NO_MAKER = 0  # a sink's answer for a tensor without a known maker
 def external_inputs(
     inputs: Sequence[Any], op_sites: OpSites, sink: Sink, makers: tuple[int, ...] = (NO_MAKER,)
 ) -> Iterator[tuple[int, Any, int]]:
-    """Yield the index of each such argument, the tensor, and the mode in which to record it."""
+    """Yield each argument that no recorded op made: its index, the tensor, and the mode in which to record it."""
     looks = op_sites.modes_for("Argument")
     for number, tensor in enumerate(inputs):
         if isinstance(tensor, tf.EagerTensor) and sink.maker(tensor._id) in makers:

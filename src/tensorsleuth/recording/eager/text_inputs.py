@@ -34,7 +34,7 @@ class TextInputs:
         self._catalog = catalog
         self._sink = sink
         self._is_elsewhere = is_elsewhere
-        self._samples: dict[tuple[int, bool], LineTexts] = {}  # by site; lone strings, rarely texts, apart
+        self._samples: dict[tuple[int, bool], LineTexts] = {}  # by (site, whether it is a single string)
         self._waiting: dict[int, LineTexts] = {}  # tensor -> strings from Python that no op has used yet
         self._first_sites: dict[int, int] = {}  # hash of a bad text -> the site where it first entered
         self._reading: set[int] = set()  # ops that read datasets or files, and ops that move their output
@@ -134,7 +134,7 @@ class TextInputs:
             self._write(look, look.broken >= 2 * look.reported)
 
     def _write(self, look: LineTexts, due: bool) -> None:
-        """Write a sample when its bad texts have doubled, and at the end. A killed program so loses less than half."""
+        """Write a sample when its bad texts have doubled, and at the end. So a killed program loses less than half."""
         if look.taken_by and look.broken and due:
             look.reported = look.broken
             self._catalog.text_summary(look.describe())

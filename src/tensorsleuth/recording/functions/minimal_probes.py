@@ -17,7 +17,7 @@ def minimal_selection(selection: Selection, writes: bool) -> Selection:
 
 @dataclass(frozen=True)
 class MinimalSelection(Selection):
-    """Selects only tensors that leave a function by other ways than its results."""
+    """Selects only tensors that leave a function but are not its results, such as writes to variables."""
 
     writes: bool
 

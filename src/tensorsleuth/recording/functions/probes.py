@@ -69,7 +69,7 @@ class Selection:
 
     @property
     def notes_op_ends(self) -> bool:
-        """Return whether to record the end times of ops without outputs. Rows of tensors give the others."""
+        """Return whether to record when ops without a recorded output end. For others, an output's row shows it."""
         return True
 
     def for_instance(self, function_instance: FunctionInstance) -> Selection:

@@ -23,7 +23,7 @@ __all__ = ["WatchedCopy", "WatchedFunctions"]
 
 _NOT_LOOKED_UP = WatchedCopy("", -1, -1, "")
 _BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY = "called by Python", "run elsewhere", "called by a dataset", "run again"
-_INSPECTION = "run again to look into it"
+_INSPECTION = "run again for observers"
 _USES = (_BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY, _INSPECTION)
 FindGraph = Callable[[], Any]  # returns the Python graph of a function
 
@@ -174,7 +174,7 @@ class WatchedFunctions:
         return CallCopier(self.library, prober, selection, untouched, self.keeps_inputs(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
-        """Return whether the graph optimizer will skip a function: it is off, skipped it before, or it is too small."""
+        """Return whether the graph optimizer is off, or will skip a function as before or because it is tiny."""
         if not tf.optimizer_is_on() or name in self._passed_over:
             return True
         return use == _BY_DATASET and _size(name) < MIN_OPTIMIZED_NODES

@@ -20,7 +20,7 @@ TRACEBACK_MODULES = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.trac
 
 
 def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
-    """Yield an attribute of these modules, of each that is loaded and already defines it."""
+    """Yield this attribute of each module that is loaded and already defines it."""
     for name in names:
         found = getattr(sys.modules.get(name), attribute, None)
         if found is not None:

@@ -86,7 +86,7 @@ def read_watch_selectors(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise SleuthError(
             f"watch({tensors!r}): name the tensors by a string such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
-            "of such; to watch one tensor here, give it a name: watch(x, name='x')."
+            "of these. To watch one tensor here, give it a name: watch(x, name='x')."
         )
     return tuple(_selector(text, "", WATCH_KINDS, "watch") for text in texts)
 

@@ -153,7 +153,7 @@ def devices() -> list[str]:
 
 
 def pools_memory() -> bool:
-    """Return whether tensors on the CPU come from a pool that keeps freed memory, as with oneDNN. Only pools count."""
+    """Return whether CPU tensors come from a pool that keeps freed memory (oneDNN). Only pools have statistics."""
     try:
         tf.config.experimental.get_memory_info("CPU:0")
     except (ValueError, tf.errors.OpError):
@@ -217,7 +217,7 @@ def eager_scope() -> str:
 
 
 def eager_surroundings(frame: Any) -> tuple[bool, bool]:
-    """Return whether eager code runs in a TensorFlow loop (while_loop, scan, map_fn), and whether for a tape."""
+    """Return whether eager code runs in a TensorFlow loop (while_loop, scan, map_fn), and in a tape's gradient."""
     loops = differentiates = False
     while frame is not None:
         code = frame.f_code

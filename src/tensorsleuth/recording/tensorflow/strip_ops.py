@@ -21,7 +21,7 @@ _known: dict[str, str] = {}
 
 
 def name_to_run(name: str) -> str:
-    """Return the name of the function to run for a function, which is nearly always the same."""
+    """Return the name of the function to run in place of `name`, which is nearly always `name` itself."""
     if name not in _known:
         _known[name] = _stripped_copy(name, False, set())
         if _known[name] != name:
