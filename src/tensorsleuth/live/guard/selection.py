@@ -1,4 +1,4 @@
-"""Selects tensors for the guard: most only for bad values, and those that may explain an origin in full."""
+"""Selects tensors for the guard. It only checks most for bad values, but summarizes possible clues to an origin."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
 EntryPoint = Callable[..., Any]
-_OPTIMISED = "graphs as the graph optimizer would have changed them"
+_OPTIMISED = "graphs as TensorFlow optimizes them without probes"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MIN_TAPES = 10
-MIN_SOURCES = 2  # a single source is a deliberate choice, but a list may miss a variable by mistake
+MIN_SOURCES = 2  # one source is a deliberate choice, but a longer list may lack a variable by mistake
 
 
 class UnusedVariables:

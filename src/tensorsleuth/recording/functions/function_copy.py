@@ -156,7 +156,7 @@ class FunctionCopier:
         return {}
 
     def probed_for(self, call_position: CallPosition) -> str | None:
-        """Return the function that Python calls; None for a dataset's."""
+        """Return the function whose running call the probes belong to; None if a dataset calls it."""
         return call_position.path[0]
 
     def add_probes(
