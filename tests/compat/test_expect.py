@@ -101,8 +101,8 @@ RULES: dict[str, tuple[dict[str, Any], Any, Any, str]] = {
         "expected values that increase along axis 0, found 1 of 2: values that are not larger than the one before; first at [1, 1] 5",  # noqa: E501
     ),
     "sums_to": ({"sums_to": 1}, GOOD, BAD, "expected sums of 1, found 1 of 2: sums from 1 to 2; first at [1] 2"),
-    "that": ({"that": lambda x: x < 1}, GOOD, BAD, "expected what `that` says to be True, found 1 of 4: False; first at [1, 1] 1.5"),  # noqa: E501
-    "whole": ({"that": lambda x: x[0, 0] == 0.25}, GOOD, BAD + 1, "expected what `that` says to be True, found False"),
+    "that": ({"that": lambda x: x < 1}, GOOD, BAD, "expected the function `that` to be True, found 1 of 4: False; first at [1, 1] 1.5"),  # noqa: E501
+    "whole": ({"that": lambda x: x[0, 0] == 0.25}, GOOD, BAD + 1, "expected the function `that` to be True, found False"),
 }  # fmt: skip
 
 

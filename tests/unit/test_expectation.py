@@ -59,7 +59,7 @@ def broken(x, **expected) -> Violation:
         ({"sums_to": -1}, "expected sums of -1, found 1 of 2: sums of -1; first at [0] NaN"),
         ({"sums_to": 1.5, "axis": 0}, "expected sums of 1.5 along axis 0, found 2 of 3: sums from 1.5 to 3; first at [1] 3, [2] NaN"),  # noqa: E501
         ({"that": np.isfinite}, "expected isfinite(x) to be True, found 1 of 6: False; first at [0, 2] NaN"),
-        ({"that": lambda x: x.sum() > 0}, "expected what `that` says to be True, found False"),
+        ({"that": lambda x: x.sum() > 0}, "expected the function `that` to be True, found False"),
     ],
 )  # fmt: skip
 def test_words_of_a_violation(expected, sentence) -> None:
