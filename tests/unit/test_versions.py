@@ -107,7 +107,7 @@ def test_a_recording_says_its_format_and_its_version(tmp_path: Path) -> None:
 def test_nonsense_is_damage(tmp_path: Path) -> None:
     run = little_run.write(tmp_path / "run", tmp_path / "train.py")
     change(run, ROW_SIZE, 0xFFFFFFF1, None)
-    assert "is damaged: its rows are said to be 4294967281 bytes" in Trace(run).trouble[0]
+    assert "is damaged: its header says that its rows have 4294967281 bytes" in Trace(run).trouble[0]
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -1,4 +1,4 @@
-"""A recorded run, to be asked questions. Needs no TensorFlow."""
+"""Opens a recorded run for queries. Needs no TensorFlow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trace(Queries):
         self.path = path
         self._other_format = format_mismatch(
             run_folder.META_FILE, run_folder.read_meta(path)
-        )  # `meta` waits for the end
+        )  # does not cache `meta`, which the end of the program changes
         folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
         self.processes = _open_processes(folders) if self._other_format is None else []
 
@@ -55,7 +55,7 @@ class Trace(Queries):
 
     @cached_property
     def events(self) -> Array:
-        """One row for each tensor that was computed, as a NumPy array; of all processes, one after the other."""
+        """Return one row for each computed tensor as a NumPy array, process by process."""
         arrays = [process.events for process in self.processes]
         if len(arrays) == 1:
             return arrays[0]
@@ -63,7 +63,7 @@ class Trace(Queries):
 
     @property
     def trouble(self) -> list[str]:
-        """Return the parts of the trace that could not be read, in words."""
+        """Return messages about the parts of the trace that could not be read."""
         if self._other_format is not None:
             return [version_message(str(self.path), self.meta, [self._other_format])]
         return [line for process in self.processes for line in [*process.trouble, *_watched_trouble(process)]]
@@ -74,9 +74,9 @@ class Trace(Queries):
         return [entry for process in self.processes for entry in process.catalogue.not_covered]
 
     def watched(self, name: str | None = None, kind: str | None = None) -> list[WatchedSeries]:
-        """Return the watched series (docs/watch.md), each with its numbers over the steps.
+        """Return the watched series (docs/watch.md), each with its measures at each step.
 
-        `kind` is tensor, variable, gradient, update, or point (what the program watched by a name of its own).
+        `kind` is tensor, variable, gradient, update, or point (a value that the program watched under its own name).
         """
         return select_series(self.processes, name, kind)
 
@@ -91,7 +91,7 @@ class Trace(Queries):
         return sorted(messages, key=lambda message: message.time)
 
     def bad(self) -> Iterator[BadTensor]:
-        """The tensors that held a NaN or an infinity, oldest first."""
+        """Yield the tensors that held a NaN or an infinity, oldest first."""
         for process in self.processes:
             for row in process.bad_rows():
                 yield BadTensor(process, row, process.tensor(row["tensor"]))
@@ -108,7 +108,7 @@ def _watched_trouble(process: ProcessTrace) -> list[str]:
 
 
 def open_trace(run: str | os.PathLike[str] | None = None, logdir: str | None = None) -> Trace:
-    """Open a run: a path, a name in the log directory or the start of one; the latest where none is given."""
+    """Open a run by its path, its name in the log directory or the start of its name; without one, the latest."""
     path = run_folder.find(run_folder.logdir(logdir), os.fspath(run) if run is not None else None)
     if not any(path.glob("p-*")) and not (path / run_folder.META_FILE).is_file():
         raise TraceError(f"{path} holds no recorded process. Record one: sleuth run program.py")

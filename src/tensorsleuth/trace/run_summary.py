@@ -16,7 +16,7 @@ from tensorsleuth.trace.storage import run_folder
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The row of one run in the list of runs."""
+    """One run's row in the list of runs."""
 
     name: str
     path: Path
@@ -31,11 +31,11 @@ class RunSummary:
     bad: int
     processes: int
     violations: int = 0
-    watched: int = 0  # things
-    looks: int = 0  # at them
-    logged: int = 0  # messages
-    not_covered: tuple[str, ...] = ()  # what was not looked at, and why
-    mode: Mode | None = None  # how closely its tensors were looked at
+    watched: int = 0  # number of watched series
+    looks: int = 0  # number of their samples
+    logged: int = 0  # number of logged messages
+    not_covered: tuple[str, ...] = ()  # the parts that were not recorded, and why
+    mode: Mode | None = None  # the recording mode
 
 
 def summarize(run: Path) -> RunSummary:
@@ -78,7 +78,7 @@ def mode_of(trace: Trace) -> Mode | None:
 
 
 def end_words(end: dict[str, Any], alive: bool) -> str:
-    """The end that run.json tells, in a word or two."""
+    """Return how a run ended, from run.json, in a word or two."""
     if isinstance(end.get("signal"), str):
         return str(end["signal"])
     if isinstance(end.get("exit"), int):
@@ -87,7 +87,7 @@ def end_words(end: dict[str, Any], alive: bool) -> str:
 
 
 def ended_well(trace: Trace) -> bool:
-    """Return whether the program is known to have come to its end by itself, without an error."""
+    """Return whether the program is known to have ended by itself, without an error."""
     end = trace.meta.get("ended")
     if not isinstance(end, dict) or end.get("exit") != 0 or isinstance(end.get("signal"), str):
         return False
@@ -103,7 +103,7 @@ def step_count(process: ProcessTrace) -> int:
 
 
 def _violations(trace: Trace) -> int:
-    """Return the number of violations. The trace has the first of each place, then counts."""
+    """Return the number of violations. The trace has the first ones of each place, and the number of the others."""
     times: dict[tuple[object, ...], int] = {}
     for one in trace.violations:
         key = one.file, one.line, one.name, one.rule
@@ -118,5 +118,5 @@ def _size(run: Path) -> int:
 def _disk_size(path: str) -> int:
     try:
         return os.lstat(path).st_blocks * 512
-    except OSError:  # gone while we looked
+    except OSError:  # deleted meanwhile
         return 0

@@ -1,4 +1,4 @@
-"""One call of the program: every tensor that was computed in it, and what each was computed from."""
+"""""One call of the program: every tensor that it computed, and the inputs of each.""" ""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tensorsleuth.trace.dataflow.row_index import RowIndex
 from tensorsleuth.trace.dataflow.value_flow import ValueFlow, ValueSource
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
-MAX_FUSED_OPS = 200  # ops without rows that are looked through
-MAX_CALL_GRAPHS = 512  # that are kept in memory
-LOWEST_NORMAL_VALUE = -65000.0  # less than the smallest numbers of all dtypes, about
+MAX_FUSED_OPS = 200  # the walk back to inputs passes at most this many ops without rows
+MAX_CALL_GRAPHS = 512  # kept in memory
+LOWEST_NORMAL_VALUE = -65000.0  # close to the lowest finite value of any dtype, or below it
 
-LOOP_FRAMES = 1 << 31  # numbers of loop frames, the upper half for datasets
+LOOP_FRAMES = 1 << 31  # loop frames from this number on are made up for elements of datasets
 _PRIME = 2_654_435_761
 
 Slots = list[list[ObservedTensor]]
 
 
 class CallGraphs:
-    """The calls of a process, each looked at as a whole."""
+    """The calls of a process, each as a graph."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process
@@ -41,14 +41,14 @@ class CallGraphs:
 
     @cached_property
     def flow(self) -> ValueFlow:
-        """The graphs of the functions that were called."""
+        """Return the flow of values through the functions that were called."""
         return ValueFlow(self.process)
 
     def of_call(self, call: int) -> CallGraph:
         return self._graph((call, -1))
 
     def of_dataset(self, tf_step: int) -> CallGraph:
-        """Return the events that a dataset ran by itself under one of TensorFlow's step ids."""
+        """Return the events that a dataset ran outside of any call, under one of TensorFlow's step ids."""
         return self._graph((-1 - tf_step, tf_step))
 
     def graph_of(self, observed_tensor: ObservedTensor) -> CallGraph:
@@ -59,7 +59,7 @@ class CallGraphs:
         )
 
     def event_number(self, observed_tensor: ObservedTensor) -> int | None:
-        """The place of a tensor among the events of the process; None where it has no row."""
+        """Return the number of a tensor's event in its process, or None if it has no row."""
         return (
             self.graph_of(observed_tensor).event_number(observed_tensor.row)
             if observed_tensor.row is not None
@@ -74,7 +74,7 @@ class CallGraphs:
         return self._graphs[key]
 
     def by_uid(self, uid: int) -> ObservedTensor | None:
-        """The eager tensor of that uid; what a function returned was seen inside the function."""
+        """Return the eager tensor with that uid. For a result of a function, return its event inside the function."""
         place = self.calls.event_of(uid)
         if place is None:
             return None
@@ -93,7 +93,7 @@ class CallGraphs:
 
 
 class CallGraph:
-    """One call: the rows of its graph, or of its eager op; or one run of a dataset's function."""
+    """The rows of one call of a function, of one eager op, or of one run of a dataset's function."""
 
     def __init__(self, call_graphs: CallGraphs, call: int, tf_step: int) -> None:
         self.call_graphs = call_graphs
@@ -115,7 +115,7 @@ class CallGraph:
         return [self.rows[at] for at in self._index.of_tensor(tensor)]
 
     def event_number(self, row: Row) -> int | None:
-        """The place of one of its rows among the events of the process."""
+        """Return the number of a row's event in its process."""
         alike = self._index.of_tensor(int(row["tensor"]))
         return next((int(self.event_numbers[at]) for at in alike if self.rows[at].tobytes() == row.tobytes()), None)
 
@@ -128,16 +128,16 @@ class CallGraph:
     def _observed(self, tensor: Any, row: Row) -> ObservedTensor:
         return ObservedTensor(self.process, tensor, row, call=self.call)
 
-    # ---- what is bad in it
+    # ---- bad tensors
 
     @cached_property
     def _suspicious(self) -> Array:
-        """Return for each row whether it may be bad. The few that may are then checked one by one."""
+        """Return for each row whether it may be bad. Only those rows are then checked one by one."""
         return np.asarray((self.rows["flags"] & EventFlag.BAD != 0) | (self.rows["min"] < LOWEST_NORMAL_VALUE))
 
     @cached_property
     def healthy_tensors(self) -> set[int]:
-        """Ids of tensors that have rows, none of them bad."""
+        """Return the ids of the tensors that have rows, all of them healthy."""
         tensors = self.rows["tensor"]
         return {*tensors.tolist()} - {*tensors[self._suspicious].tolist()}
 
@@ -176,7 +176,7 @@ class CallGraph:
                 uids[found.key].append(uid)
         return uids
 
-    # ---- what a tensor was computed from
+    # ---- inputs
 
     def inputs_of(self, observed_tensor: ObservedTensor) -> Slots:
         """Return the inputs of the op that computed a tensor, one entry for each input."""
@@ -191,7 +191,7 @@ class CallGraph:
         return self.node_inputs(tensor.instance, tensor.function.number(tensor.node), observed_tensor.row)
 
     def _argument_inputs(self, observed_tensor: ObservedTensor, instance: Instance) -> Slots:
-        """Return what went into an argument of a function that a dataset runs inside of the call."""
+        """Return the tensors that became an argument of a function that a dataset runs inside the call."""
         number = int(observed_tensor.row["tensor"]) - instance.first_tensor if observed_tensor.row is not None else -1
         if number < 0 or not self.process.is_run_by_dataset(instance):
             return []
@@ -200,12 +200,12 @@ class CallGraph:
         ]
 
     def node_inputs(self, instance: Instance, node: int, row: Row | None) -> Slots:
-        """Return the inputs of a node without a row of its own; `row` is a row beside it, of the same iteration."""
+        """Return the inputs of a node without a row of its own; `row` is another row of the same iteration."""
         slots = self.call_graphs.flow.input_sources(instance, node)
         return [list(self.resolve_sources(row, sources)) for sources in slots]
 
     def fused_ops(self, observed_tensor: ObservedTensor) -> list[tuple[Instance, int]]:
-        """The ops between a tensor and its inputs as seen: fused into it, they have no rows. Nearest first."""
+        """Return the ops without rows (fused ones) between a tensor and its recorded inputs, nearest first."""
         tensor = observed_tensor.tensor
         if tensor.node is None or tensor.instance is None or tensor.function is None:
             return []
@@ -242,7 +242,7 @@ class CallGraph:
         depth: int = 0,
         listed: bool = False,
     ) -> Iterator[ObservedTensor]:
-        """The sources as they were seen; where one was not (it was fused away), what it was computed from."""
+        """Return the recorded tensors of the sources. A source that was fused away is replaced by its own inputs."""
         seen = set() if seen is None else seen
         for source in _sources_in_iteration(row, value_sources):
             if source in seen or depth > MAX_FUSED_OPS:
@@ -273,7 +273,7 @@ class CallGraph:
                 yield from self.resolve_sources(then, flat, seen, depth + 1, listed or _is_tensor_list(tensor))
 
     def _row_of(self, row: Row | None, value_source: ValueSource, listed: bool = False) -> Row | None:
-        """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
+        """Return a source's row in this call, of the right iteration; `listed`: it may be of any iteration."""
         frame = int(row["frame"]) if row is not None else -1
         if row is None or not self._index.has_frame(value_source.tensor, frame):
             return _last_iteration(self._rows_of(value_source.tensor), listed)
@@ -288,10 +288,10 @@ class CallGraph:
 
 
 def _with_elements(process: ProcessTrace, rows: Array) -> Array:
-    """The rows of a call, those of each element of a dataset as an iteration of a loop."""
+    """Return the rows of a call. Each element of a dataset counts as an iteration of a loop."""
     steps = process.dataset_steps
     places = np.flatnonzero([int(step) in steps for step in rows["step"]]) if steps else ()
-    numbers: dict[int, tuple[int, int]] = {}  # of the step ids: the function, and which element it is
+    numbers: dict[int, tuple[int, int]] = {}  # by step id: the function, and the number of the element
     elements: Counter[int] = Counter()
     for at in places:
         step = int(rows[at]["step"])
@@ -300,7 +300,7 @@ def _with_elements(process: ProcessTrace, rows: Array) -> Array:
             numbers[step] = function, elements[function]
             elements[function] += 1
         function, element = numbers[step]
-        if rows[at]["frame"]:  # of a loop in the function: a frame of its own in each element
+        if rows[at]["frame"]:  # a loop inside the function gets its own frame for each element
             rows[at]["frame"] = (int(rows[at]["frame"]) + element * _PRIME) % LOOP_FRAMES
         else:
             rows[at]["frame"], rows[at]["iteration"] = LOOP_FRAMES + function % LOOP_FRAMES, element
@@ -308,7 +308,7 @@ def _with_elements(process: ProcessTrace, rows: Array) -> Array:
 
 
 def _sources_in_iteration(row: Row | None, value_sources: list[ValueSource]) -> list[ValueSource]:
-    """A loop's state comes from outside in the first iteration, and from the one before in the others."""
+    """Return a loop's state: from outside in the first iteration, else from the iteration before."""
     if row is None or not any(source.earlier for source in value_sources):
         return value_sources
     later = int(row["iteration"]) > 0
@@ -316,12 +316,12 @@ def _sources_in_iteration(row: Row | None, value_sources: list[ValueSource]) -> 
 
 
 def _previous_iteration(row: Row | None) -> Row | None:
-    """Stands for a row of the iteration before."""
+    """Return a stand-in for a row of the iteration before."""
     return None if row is None else {"frame": int(row["frame"]), "iteration": int(row["iteration"]) - 1}
 
 
 def _is_integer(tensor_info: TensorInfo) -> bool:
-    """Integers and bools: nothing bad gets through them, and few are looked at."""
+    """Return whether a tensor is an integer or boolean. They cannot hold a NaN, and few have rows."""
     dtypes = tensor_info.node.dtypes if tensor_info.node is not None else ()
     return tensor_info.output < len(dtypes) and dtype_of(dtypes[tensor_info.output]).kind in (
         DTypeKind.INT,
@@ -331,7 +331,7 @@ def _is_integer(tensor_info: TensorInfo) -> bool:
 
 
 def _is_tensor_list(tensor_info: TensorInfo) -> bool:
-    """A tensor list, or array: it may hold what a loop put out in each of its iterations."""
+    """Return whether it is a tensor list or array, which may hold the outputs of all iterations of a loop."""
     if tensor_info.type in TENSOR_ARRAYS:
         return True
     dtypes = tensor_info.node.dtypes if tensor_info.node is not None else ()
@@ -339,7 +339,7 @@ def _is_tensor_list(tensor_info: TensorInfo) -> bool:
 
 
 def _last_iteration(rows: list[Row], listed: bool) -> Row | None:
-    """Return the last iteration of a tensor in a loop, as seen from outside; of a list, the one that went bad."""
+    """Return a tensor's last row in a loop, as code after the loop reads it. For a list, return the first bad row."""
     if not rows:
         return None
     bad = [row for row in rows if row["flags"] & EventFlag.BAD] if listed else []
@@ -348,8 +348,8 @@ def _last_iteration(rows: list[Row], listed: bool) -> Row | None:
 
 
 def constant_of(node: Node) -> tuple[float, ...] | None:
-    """Return the numbers of a constant; None if they were not kept, a NaN if the trace knows only that it has one."""
+    """Return the numbers of a constant: None if they were not kept, a NaN if all that is known is that it has one."""
     try:
         return tuple(float(value) for value in node.attrs["value"])
-    except (KeyError, ValueError):  # too large to be kept, complex, or text
+    except (KeyError, ValueError):  # too large to be kept, complex, or a string
         return (math.nan,) if node.attrs.get("nan") else None

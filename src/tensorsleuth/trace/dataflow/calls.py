@@ -1,4 +1,4 @@
-"""The calls of a process, and the eager tensors that went between them. Found by binary search in sorted columns."""
+"""The calls of a process and the eager tensors passed between them, found by binary search in sorted columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS_WITH_INPUTS = (CallKind.OP, CallKind.FUNCTION, CallKind.MORE_INPUTS)
 
 
 class ColumnIndex:
-    """Finds the places of a value in a column. Equal values mostly stand together: a stretch of them is one entry."""
+    """Finds the positions of a value in a column. Equal values are mostly adjacent: such a range is one entry."""
 
     def __init__(self, column: Array, places: Array | None = None) -> None:
         begins = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]])) if len(column) else NO_PLACES
@@ -29,8 +29,8 @@ class ColumnIndex:
         self._places = places.astype(np.int32, copy=False) if places is not None else None
 
     def places(self, value: int) -> Array:
-        """Return its positions, in the order of the file."""
-        if value < 0:  # no call: what a dataset ran
+        """Return the positions of a value, ascending."""
+        if value < 0:  # no call: rows that a dataset computed
             return NO_PLACES
         wanted = self._sorted.dtype.type(value)
         first = int(np.searchsorted(self._sorted, wanted, "left"))
@@ -40,7 +40,7 @@ class ColumnIndex:
 
 
 def _join_ranges(begins: Array, lengths: Array) -> Array:
-    """The numbers of some stretches, one after the other."""
+    """Return the numbers of several ranges, one range after the other."""
     if len(begins) == 1:
         return np.arange(begins[0], begins[0] + lengths[0])
     ends = np.cumsum(lengths)
@@ -60,7 +60,7 @@ class CallIndex:
 
     @cached_property
     def _consumers(self) -> ColumnIndex:
-        """By uid: rows of calls that took it."""
+        """Return the calls as an index by the uid of an input."""
         calls = self.process.calls
         inputs = calls["inputs"]
         used = np.arange(inputs.shape[1]) < calls["inputs_count"][:, None]
@@ -89,14 +89,14 @@ class CallIndex:
 
     @cached_property
     def _steps(self) -> dict[int, list[int]]:
-        """TensorFlow's step ids of each call."""
+        """Return TensorFlow's step ids of each call."""
         steps: dict[int, list[int]] = {}
         for step, call in self.process.call_of_tf_step.items():
             steps.setdefault(call, []).append(step)
         return steps
 
     def row(self, call: int) -> Any | None:
-        """The row that says which op was called, and when."""
+        """Return the row that says which op was called, and when."""
         rows = self.process.calls[self._calls.places(call)]
         return next((row for row in rows if row["kind"] in (CallKind.OP, CallKind.FUNCTION)), None)
 
@@ -105,12 +105,12 @@ class CallIndex:
         return self.process.catalogue.eager.get(int(row["op"])) if row is not None else None
 
     def step(self, call: int) -> int | None:
-        """The training step that a call belongs to."""
+        """Return the training step of a call."""
         row = self.row(call)
         return int(row["step"]) if row is not None and row["step"] >= 0 else None
 
     def inputs(self, call: int) -> list[int]:
-        """The uids that went into a call, in order; NO_UID for a value that was no tensor."""
+        """Return the uids of a call's inputs, in order, with NO_UID for a value that is not a tensor."""
         known = self._inputs.get(call)
         if known is None:
             rows = self.process.calls[self._calls.places(call)]
@@ -120,16 +120,16 @@ class CallIndex:
         return known
 
     def consumers(self, uid: int) -> list[int]:
-        """The calls that took a tensor, oldest first."""
+        """Return the calls that took a tensor as input, oldest first."""
         return sorted(set(self.process.calls["call"][self._consumers.places(uid)].tolist()))
 
     def event_of(self, uid: int) -> int | None:
-        """The number of the event that an eager tensor was noted in."""
+        """Return the number of the event of an eager tensor."""
         places = self._eager_uids.places(uid) if uid != NO_UID else NO_PLACES
         return int(places[0]) if len(places) else None
 
     def event_numbers(self, call: int, tf_step: int = -1) -> Array:
-        """The numbers of the events of a call, or of what a dataset ran under one of TensorFlow's step ids."""
+        """Return the event numbers of a call, or of a dataset's run under one of TensorFlow's step ids."""
         if call < 0:
             places = [self._graph_steps.places(tf_step)]
         else:

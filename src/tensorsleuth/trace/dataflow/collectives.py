@@ -1,4 +1,4 @@
-"""Tensors that devices of one process exchange in all-reduces. No edge of the graph shows them."""
+"""Tensors that the devices of one process exchange in all-reduces. The graph has no edge for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
 def bad_receivers(call_graph: CallGraph, sent: ObservedTensor) -> Iterator[ObservedTensor]:
-    """Yield the bad tensors that other devices got from the all-reduce that a tensor came from."""
+    """Yield the bad tensors that other devices received from the all-reduce that a tensor went into."""
     tensor = sent.tensor
     if tensor.node is None or tensor.function is None or tensor.type not in COLLECTIVES:
         return

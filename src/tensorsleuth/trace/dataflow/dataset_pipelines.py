@@ -22,7 +22,7 @@ class DatasetPipelines:
         self._calls = call_graphs.calls
 
     def of_batch(self, iterator: int) -> list[tuple[EagerOp, int]]:
-        """The datasets behind an iterator, and the calls that made them; the source last."""
+        """Return the datasets behind an iterator, each with the call that made it, the source last."""
         for call in self._calls.consumers(iterator):
             op = self._calls.op(call)
             if op is not None and op.type == "MakeIterator":
@@ -30,7 +30,7 @@ class DatasetPipelines:
         return []
 
     def of_function(self, instance: Instance) -> list[tuple[EagerOp, int]]:
-        """The datasets that feed the one which runs a function."""
+        """Return the datasets that feed the dataset that runs a function."""
         catalogue = self._call_graphs.process.catalogue
         root: Instance | None = instance
         while root is not None and root.parent >= 0:
@@ -42,7 +42,7 @@ class DatasetPipelines:
         return list(self.upstream_datasets([uid for call in calls for uid in self._calls.inputs(int(call))]))
 
     def source_tensors(self, datasets: list[tuple[EagerOp, int]]) -> Iterator[ObservedTensor]:
-        """The tensors that datasets were made of."""
+        """Return the tensors that datasets were made from."""
         for _, call in datasets:
             for uid in self._calls.inputs(call):
                 made = self._call_graphs.by_uid(uid)

@@ -1,4 +1,4 @@
-"""Rows that a small circular buffer overwrote: behind them, a tensor's inputs may have been bad and nobody knows."""
+"""Gaps: rows that a small circular buffer overwrote. An input of a later tensor may have been bad in one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.trace.dataflow.variables import VariableIndex
 
 
 class RowGaps:
-    """Tells whether the rows that would show what a tensor was computed from are left."""
+    """Says whether the rows that show a tensor's inputs still exist."""
 
     def __init__(self, call_graphs: CallGraphs, variables: VariableIndex) -> None:
         self._calls = call_graphs.calls
@@ -51,7 +51,7 @@ class RowGaps:
         return any(uid != NO_UID and self._calls.event_of(uid) is None for uid in taken)
 
     def _arguments(self, one: ObservedTensor) -> list[int]:
-        """Return the arguments of the call that an op inside of a function takes."""
+        """Return the arguments of the surrounding call that an op inside a function takes."""
         tensor = one.tensor
         if tensor.instance is None or tensor.function is None or tensor.node is None:
             return []

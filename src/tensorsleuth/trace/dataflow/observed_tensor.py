@@ -1,4 +1,4 @@
-"""A tensor as it was seen at one moment: what it is, and what was in it."""
+"""A recorded tensor: its op, and the statistics of its values."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def uids_of(rows: Array) -> Array:
 
 
 def has_lowest_value(row: Row) -> bool:
-    """Is the smallest number of its dtype among the values."""
+    """Return whether its smallest value is the lowest finite value of its dtype."""
     smallest = _LOWEST_VALUES.get(int(row["dtype"]))
     return smallest is not None and bool(row["flags"] & EventFlag.RANGED) and float(row["min"]) <= smallest
 
 
 @dataclass(frozen=True)
 class ObservedTensor:
-    """A tensor with the row that tells its health; a constant has its values instead."""
+    """A tensor with its row, which has its health. A constant has its values in place of a row."""
 
     process: ProcessTrace
     tensor: TensorInfo
     row: Row | None = None
     constant: tuple[float, ...] | None = None
-    call: int = -1  # during which it was computed
+    call: int = -1  # that computed it
 
     @property
     def key(self) -> Key:
@@ -85,12 +85,12 @@ class ObservedTensor:
 
     @property
     def hides_nan(self) -> bool:
-        """Did a maximum over nothing but NaN make the smallest number there is of it, as TensorFlow's pools do."""
+        """Return whether it is a maximum over NaN alone: TensorFlow's pools then return the dtype's lowest value."""
         return self.op in MAX_POOLS and self.row is not None and has_lowest_value(self.row)
 
     @property
     def has_nan(self) -> bool:
-        """Return whether a NaN is in it; what is bad and was not counted may hold one."""
+        """Return whether it holds a NaN. A bad tensor whose NaN were not counted may hold one."""
         if self.hides_nan:
             return True
         if self.constant is None and self.row is not None and not self.row["flags"] & EventFlag.COUNTED:
@@ -124,7 +124,7 @@ class ObservedTensor:
 
     @property
     def max_abs(self) -> float:
-        """The largest modulus among the finite values."""
+        """Return the largest absolute value among the finite values."""
         return max(abs(self.min), abs(self.max))
 
     def _stat(self, name: str) -> float:
@@ -147,7 +147,7 @@ class ObservedTensor:
 
     @property
     def first_bad(self) -> tuple[int, ...] | None:
-        """The index of the first value that is not finite."""
+        """Return the index of the first NaN or infinite value."""
         shape = self.shape
         if not self.bad or shape is None or self.row is None or not math.prod(shape):
             return None

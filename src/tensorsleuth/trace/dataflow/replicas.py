@@ -1,4 +1,4 @@
-"""The replicas of a strategy that trains on several devices of one process: which of them a tensor belongs to."""
+"""The replicas of a strategy that trains on several devices of one process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SCOPE = re.compile(rf"(?:^|/){REPLICA.pattern}(?=/)")
 
 
 class Replicas:
-    """Told by the scopes that TensorFlow opens for all replicas but the first, and by what they have in common."""
+    """Finds the replica of a tensor by the scopes that TensorFlow opens for all replicas but the first."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process = process
 
     def replica_of(self, one: ObservedTensor) -> int | None:
-        """The replica that computed a tensor; None where it is not one's own, as the sum of what all gave."""
+        """Return the replica that computed a tensor, or None for a tensor of all replicas, such as summed gradients."""
         node = one.tensor.node
         if node is None or self.count < 2:
             return None
@@ -34,13 +34,13 @@ class Replicas:
         return max(len(self.devices), self._numbered)
 
     def name(self, number: int) -> str:
-        """E.g. `replica 1 of 2 (CPU:1)`."""
+        """Return a replica's name, e.g. `replica 1 of 2 (CPU:1)`."""
         device = f" ({_short(self.devices[number])})" if number < len(self.devices) else ""
         return f"replica {number} of {self.count}{device}"
 
     @cached_property
     def devices(self) -> list[str]:
-        """The device of each."""
+        """Return the device of each replica."""
         found = self._process.catalogue.meta.get("replicas")
         return [str(device) for device in found] if isinstance(found, list) else []
 

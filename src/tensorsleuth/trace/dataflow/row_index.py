@@ -1,4 +1,4 @@
-"""Finds the rows of one call by tensor, loop frame and iteration, in sorted columns: dictionaries take far more."""
+"""Finds rows of one call by tensor, loop frame and iteration, in sorted columns. Dictionaries take much more memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ID_LIMIT = 1 << 32  # tensors and frames have 32 bits
 
 
 class RowIndex:
-    """Answers with numbers of rows."""
+    """Finds rows by tensor, loop frame and iteration, and returns their numbers."""
 
     def __init__(self, rows: Array) -> None:
         order = np.lexsort((rows["iteration"], rows["frame"], rows["tensor"]))
@@ -23,7 +23,7 @@ class RowIndex:
         self._order = array("q", order.astype(np.int64).tobytes())
 
     def of_tensor(self, tensor: int) -> list[int]:
-        """All rows of a tensor, in the order in which they were written."""
+        """Return all rows of a tensor, in the order in which they were written."""
         if not 0 <= tensor < _ID_LIMIT:
             return []
         first = bisect_left(self._keys, tensor * _ID_LIMIT)
@@ -35,7 +35,7 @@ class RowIndex:
         return first < last
 
     def row_at(self, tensor: int, frame: int, iteration: int) -> int | None:
-        """The row of a tensor in one iteration; of several the last."""
+        """Return the last row of a tensor in one iteration."""
         first, last = self._span(tensor, frame)
         at = bisect_right(self._iterations, iteration, first, last) - 1
         return self._order[at] if at >= first and self._iterations[at] == iteration else None

@@ -11,7 +11,7 @@ from tensorsleuth.core.ops.kinds import BRANCHES, writes_variables
 
 
 class UnseenWrites:
-    """Reads it off the functions' nodes."""
+    """Finds the writes in the nodes of functions."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -22,19 +22,19 @@ class UnseenWrites:
         return {function.name: function for function in self._catalogue.functions.values()}
 
     def written_by(self, name: str) -> frozenset[int]:
-        """The arguments of a function that are variables which it, or what it calls, writes."""
+        """Return the arguments of a function that are variables written by it, or by a function that it calls."""
         function = self._by_name.get(name)
         return self._written_arguments(function) if function is not None else frozenset()
 
     def written_at(self, node: Node) -> frozenset[int]:
-        """The inputs of a node that are variables which the functions that it calls write."""
+        """Return the inputs of a node that are variables written by the functions it calls."""
         shift = 1 if node.type in BRANCHES else 0
         return frozenset(at + shift for name in self._called(node) for at in self.written_by(name))
 
     def _written_arguments(self, function: Function) -> frozenset[int]:
         known = self._written.get(function.id)
         if known is None:
-            self._written[function.id] = frozenset()  # while it is found out: functions may call each other
+            self._written[function.id] = frozenset()  # placeholder during the search: functions may call each other
             known = self._written[function.id] = frozenset(self._arguments(function))
         return known
 

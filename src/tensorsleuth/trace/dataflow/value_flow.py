@@ -27,16 +27,16 @@ MAX_STEPS_BACK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """A tensor that another was computed from."""
+    """A tensor that another tensor was computed from."""
 
     tensor: int
-    earlier: bool = False  # taken from the iteration before
-    outside: bool = False  # in a loop: it comes from outside of it
-    argument: int = -1  # of a function that Python called: which argument
+    earlier: bool = False  # of the iteration before
+    outside: bool = False  # of a loop's input: it comes from outside the loop
+    argument: int = -1  # the position of an argument of a function that Python called
 
 
 class ValueFlow:
-    """The recorded graph of one process, asked backwards."""
+    """The recorded graph of one process, followed from outputs to inputs."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._catalogue = process.catalogue
@@ -52,7 +52,7 @@ class ValueFlow:
         return inner
 
     def has_callees(self, instance: Instance, node: int) -> bool:
-        """Is what a node calls known."""
+        """Return whether the catalogue has the functions that a node calls."""
         return (instance.id, node) in self._callees
 
     def callees(self, instance: Instance, node: int) -> list[Instance]:
@@ -60,7 +60,7 @@ class ValueFlow:
         return self._callees.get((instance.id, node), [])
 
     def input_sources(self, instance: Instance, node: int) -> list[list[ValueSource]]:
-        """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
+        """Return for each input of a node the tensors that it may come from. A branch or a loop has two."""
         known = self._input_sources.get((instance.id, node))
         if known is None:
             function = self._catalogue.functions[instance.function]
@@ -70,7 +70,7 @@ class ValueFlow:
         return known
 
     def consumers(self, function: Function, node: int) -> list[int]:
-        """The nodes of a function that take what one of them puts out."""
+        """Return the nodes of a function that take an output of a node as input."""
         if function.id not in self._consumers:
             users = self._consumers[function.id] = defaultdict(list)
             for number, taker in enumerate(function.nodes):
@@ -111,7 +111,7 @@ class ValueFlow:
                 return
             inner = self.callees(instance, node)
             if is_dataset(described.type) and described.type != "ReduceDataset":
-                inner = []  # what it puts out is a dataset
+                inner = []  # its output is a dataset
             if inner and described.type not in BRANCHES | LOOPS:
                 yield from self._function_output(inner[0], output, so_far)
             elif inner and described.type in BRANCHES:
@@ -155,7 +155,7 @@ class ValueFlow:
             yield from self._resolve(inner, function, *function.returns[output], so_far)
 
     def _argument(self, instance: Instance, number: int, so_far: ValueSource) -> Iterator[ValueSource]:
-        """An argument of an instance: what its caller passed."""
+        """Return the sources of an argument: the tensors that the caller passed."""
         if instance.parent < 0:
             yield ValueSource(instance.first_tensor + number, so_far.earlier, so_far.outside, number)
             return
@@ -178,7 +178,7 @@ class ValueFlow:
                 )
 
     def _dataset_argument(self, instance: Instance, number: int, so_far: ValueSource) -> Iterator[ValueSource]:
-        """Yield an argument of a function that a dataset runs: itself, or the captured tensor that it is."""
+        """Yield an argument of a function that a dataset runs: the argument itself, or the tensor that was captured."""
         _, node = self._caller(instance)
         captured = _list_length(node, "Targuments")
         first = len(self._catalogue.functions[instance.function].arguments) - captured
@@ -190,7 +190,7 @@ class ValueFlow:
             yield from self._resolve(parent, self._catalogue.functions[parent.function], *node.inputs[at], so_far)
 
     def element_sources(self, instance: Instance, number: int) -> list[ValueSource]:
-        """Return the tensors that a dataset made an argument of its function of: its state, or part of an element."""
+        """Return the tensors that a dataset passes as an argument of its function: its state, or part of an element."""
         caller, node = self._caller(instance)
         parent, function = self._catalogue.instances[instance.parent], self._catalogue.functions[instance.function]
         states = _list_length(node, "Tstate")
@@ -210,7 +210,7 @@ class ValueFlow:
     def _element_parts(
         self, instance: Instance, function: Function, taker: Node, number: int, so_far: ValueSource
     ) -> Iterator[ValueSource]:
-        """Part `number` of the elements that a dataset takes from the one before it, where a function made them."""
+        """Return the sources of part `number` of a dataset's input elements, if a function made them."""
         for _ in range(MAX_STEPS_BACK):
             node = taker.inputs[0][0] if taker.inputs else -1
             if node < 0:
@@ -231,7 +231,7 @@ def _list_length(node: Node, attribute: str) -> int:
 
 
 def _pass_on(kind: str, so_far: ValueSource) -> ValueSource:
-    """Return the source beyond a node that only passes it on."""
+    """Return the source behind a node that only passes its input on."""
     if kind in NEXT_ITERATIONS:
         return ValueSource(0, True, so_far.outside, so_far.argument)
     return ValueSource(0, so_far.earlier, so_far.outside or kind in LOOP_ENTERS, so_far.argument)

@@ -1,4 +1,4 @@
-"""The writes of a program's variables, and the names of these variables."""
+"""The writes of a program's variables, and their names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
 @dataclass(frozen=True)
 class VariableWrite:
-    """A variable was written: by an eager op, or by a node of a function."""
+    """A write of a variable, by an eager op or by a node of a function."""
 
     call: int
     op: str
@@ -38,7 +38,7 @@ class VariableWrite:
 
 @dataclass(frozen=True)
 class _WriterNode:
-    """A node that writes a variable which its function got as an argument."""
+    """A node that writes a variable, which its function has as an argument."""
 
     instance: Instance
     number: int
@@ -47,7 +47,7 @@ class _WriterNode:
 
 
 class VariableIndex:
-    """The variables of a process, known by the uids of their handles."""
+    """The variables of a process, by the uids of their handles."""
 
     def __init__(self, call_graphs: CallGraphs) -> None:
         self._call_graphs = call_graphs
@@ -60,7 +60,7 @@ class VariableIndex:
 
     @cached_property
     def writers(self) -> dict[int, list[_WriterNode]]:
-        """By the instance that Python calls: the nodes in it that write variables."""
+        """Return the nodes that write variables, by the instance that Python calls."""
         found: dict[int, list[_WriterNode]] = defaultdict(list)
         for instance, function in self._catalogue.called_functions():
             for number, node in enumerate(function.nodes):
@@ -71,7 +71,7 @@ class VariableIndex:
         return found
 
     def _written_at(self, instance: Instance, number: int, node: Node) -> list[int]:
-        """The inputs of a node that are variables which it writes, itself or in a function that was not looked into."""
+        """Return the inputs of a node that are variables written by it, or by a function without recorded inside."""
         if writes_variables(node.type):
             return [0]
         if node.type not in CALLS or self._call_graphs.flow.has_callees(instance, number):
@@ -79,7 +79,7 @@ class VariableIndex:
         return [at for at in self._unseen.written_at(node) if at < len(node.inputs)]
 
     def bad_writes(self, call: int) -> dict[Key, list[int]]:
-        """Return the bad writes of a call: the variables that each tensor went into, through fused ops."""
+        """Return the bad writes of a call: for each tensor the variables it was written to, also through fused ops."""
         known = self._bad_writes.get(call)
         if known is None:
             known = defaultdict(list)
@@ -92,13 +92,13 @@ class VariableIndex:
         return known
 
     def _each_iteration(self, call: int, value: ObservedTensor) -> list[ObservedTensor]:
-        """A value that is written in a loop, as it was each time."""
+        """Return a value that is written in a loop, once for each iteration."""
         if value.row is None or value.call != call or value.tensor.eager is not None:
             return [value]
         return self._call_graphs.of_call(call).observations(int(value.row["tensor"]))
 
     def last_write(self, handle: int, before: int) -> VariableWrite | None:
-        """The last call before that one which wrote a variable."""
+        """Return the last write of a variable before a call."""
         calls = [call for call in self._call_graphs.calls.consumers(handle) if call < before]
         for call in reversed(calls):
             write = next(self.writes(call, handle), None)
@@ -107,12 +107,12 @@ class VariableIndex:
         return None
 
     def writes_of(self, handle: int) -> Iterator[VariableWrite]:
-        """All that wrote a variable, oldest first."""
+        """Return all writes of a variable, oldest first."""
         for call in self._call_graphs.calls.consumers(handle):
             yield from self.writes(call, handle)
 
     def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[VariableWrite]:
-        """Yield the writes of a call to one variable, or to any; `suspects` may have written a bad value."""
+        """Yield the writes of a call to one variable, or to any; `suspects`: only those that may be bad."""
         op = self._call_graphs.calls.op(call)
         if op is None:
             return
@@ -134,7 +134,7 @@ class VariableIndex:
                 yield VariableWrite(call, writer.node.type, target, site, slots, writer.instance, writer.node)
 
     def _is_healthy(self, writer_node: _WriterNode, call_graph: CallGraph) -> bool:
-        """Return whether all that it may have written was seen, and was healthy: so it is of nearly every writer."""
+        """Return whether all values that the node may have written were recorded and healthy, as nearly always."""
         values = self._call_graphs.flow.input_sources(writer_node.instance, writer_node.number)[1:]
         return all(source.tensor in call_graph.healthy_tensors for slot in values for source in slot)
 
@@ -149,7 +149,7 @@ class VariableIndex:
                 )
 
     def did_run(self, instance: Instance, call_graph: CallGraph) -> bool:
-        """Was an instance run: in a branch, where anything of it was computed."""
+        """Return whether an instance ran. A branch ran if any of its tensors was computed."""
         while instance.parent >= 0:
             parent = self._catalogue.instances[instance.parent]
             if self._catalogue.functions[parent.function].nodes[instance.node].type in BRANCHES:
@@ -160,7 +160,7 @@ class VariableIndex:
         return True
 
     def handle_of(self, observed_tensor: ObservedTensor) -> int | None:
-        """The variable that a tensor was read from."""
+        """Return the handle of the variable that a tensor was read from."""
         tensor = observed_tensor.tensor
         if observed_tensor.call < 0:
             return None
@@ -175,7 +175,7 @@ class VariableIndex:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """Return the variables' names, as functions capture them and as Keras calls them."""
+        """Return the variables' names, from functions that capture them and from Keras."""
         keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
         left_out = {uid: name for one in self._catalogue.unused_tape_variables for uid, name in one.names.items()}
         return (
@@ -196,12 +196,12 @@ class VariableIndex:
         return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
 
     def creation_line(self, handle: int) -> Frame | None:
-        """The line that made a variable."""
+        """Return the line that made a variable."""
         made = self._call_graphs.by_uid(handle)
         return made.tensor.site.frame if made is not None and made.tensor.site is not None else None
 
     def name(self, handle: int) -> str:
-        """Its name, or the one that the user's line gives it."""
+        """Return a variable's name, or the name that it has on the user's line."""
         known = self.names.get(handle)
         if known and known != "Variable":
             return known
@@ -213,7 +213,7 @@ class VariableIndex:
         return found.group(1) if found else known or "a variable"
 
     def find_by_name(self, name: str) -> Iterator[int]:
-        """The variables whose name ends so."""
+        """Return the variables whose name ends with this text."""
         yield from (handle for handle, known in self.names.items() if known.split("/")[-1].startswith(name))
 
     def _root(self, instance: Instance) -> Instance:

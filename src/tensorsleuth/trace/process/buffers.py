@@ -1,4 +1,4 @@
-"""The memory addresses of large tensors, from buffers.bin and from events that hold one instead of a mean."""
+"""The memory addresses of large tensors, from buffers.bin and from events that hold an address in place of a mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHARED_COLUMNS = ("time", "step", "tensor", "shape", "iteration", "frame", "thr
 
 
 def all_buffers(rows: Array, events: Array) -> Array:
-    """Both, oldest first; native/src/recording.cc says which are in events."""
+    """Return the rows of both files, oldest first. native/src/recording.cc says which tensors are in events."""
     if not len(events):
         return rows
     has_room = (events["kind"] == EventKind.GRAPH) & (events["flags"] & EventFlag.MOMENTS == 0)
@@ -23,7 +23,7 @@ def all_buffers(rows: Array, events: Array) -> Array:
 
 
 def _fill(made: Array, events: Array, told: Array) -> None:
-    """Column by column: whole rows of events would be twice as much memory."""
+    """Fill in column by column, because copies of whole events would take twice as much memory."""
     for name in _SHARED_COLUMNS:
         made[name] = events[name][told]
     made["address"] = np.ascontiguousarray(events["mean"][told]).view(np.uint64)

@@ -10,7 +10,7 @@ from tensorsleuth.core.layout.rows import CallKind
 
 
 class BatchIndex:
-    """The batches of a process, as its rows have them: a call belongs to the last that began before it."""
+    """The batches of a process, from its rows. A call belongs to the last batch that began before it."""
 
     def __init__(self, calls: Array) -> None:
         rows = calls[calls["kind"] == CallKind.BATCH]
@@ -24,14 +24,14 @@ class BatchIndex:
         return len(self._calls)
 
     def of_calls(self, calls: Array, column: Array) -> Array:
-        """The epoch or the batch of each call, -1 where it has none."""
+        """Return the epoch or the batch of each call, -1 if it has none."""
         if not len(self._calls):
             return np.full(len(calls), -1, np.int64)
         at = np.searchsorted(self._calls, calls, "right") - 1
         return np.where((at >= 0) & (calls >= 0), column[at], -1)
 
     def of_call(self, call: int) -> FitPosition | None:
-        """The batch of one call; None outside of Keras's loops."""
+        """Return the batch of one call, or None outside of Keras's loops."""
         at = int(np.searchsorted(self._calls, call, "right")) - 1
         if at < 0 or call < 0 or not self._phases[at]:
             return None

@@ -1,4 +1,4 @@
-"""Finds the values of many keys at once, in two sorted columns: a dictionary of a million calls would take 100 MB."""
+"""Finds the values of many keys at once in two sorted columns. A dictionary of a million calls would take 100 MB."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tensorsleuth.core.array import Array
 
 
 class KeyLookup:
-    """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
+    """Returns the value of each key, or -1 if there is none. If a key occurs twice, the last value counts."""
 
     def __init__(self, keys: Array, values: Array) -> None:
         order = np.argsort(keys, kind="stable")
         self._keys, self.values = keys[order], values[order]
 
     def __call__(self, asked: Array) -> Array:
-        """The rows of a call stand together, so that each stretch of equal keys is looked for once."""
+        """Return the values. Rows of one call are adjacent, so each run of equal keys is searched once."""
         if not len(self._keys) or not len(asked):
             return np.full(len(asked), -1, np.int64)
         first = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))

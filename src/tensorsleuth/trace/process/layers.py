@@ -1,4 +1,4 @@
-"""The Keras layer, or name scope, of what a process ran."""
+"""The Keras layer, or name scope, of each op of a process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tensorsleuth.core.catalog import Catalogue, EagerOp, Function, Instance, No
 from tensorsleuth.core.ops.layer_names import layer_of
 
 MAX_NESTING = 100
-EAGER_GRAPH = -1  # in the place of the number of a graph
+EAGER_GRAPH = -1  # in place of a graph number
 
 
 class LayerLookup:
-    """Asks names of nodes, and scopes of eager ops."""
+    """Finds layers in the names of nodes, and in the scopes of eager ops."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -23,7 +23,7 @@ class LayerLookup:
         return layer_of(node.name, self._catalogue.scopes.get(function.graph))
 
     def of_eager(self, op: EagerOp) -> str | None:
-        """The scope that Python was in."""
+        """Return the layer of an eager op from the scope that Python was in."""
         forward = self._catalogue.eager.get(op.forward) if op.forward > 0 else None
         one = forward or op
         return layer_of(one.scope + one.type, self._catalogue.scopes.get(EAGER_GRAPH)) if one.instance < 0 else None

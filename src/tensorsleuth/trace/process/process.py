@@ -42,7 +42,7 @@ MAX_EARLY_EVENTS = 100_000
 Made = TypeVar("Made")
 CATALOG_FILE = "catalog.journal"
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
-_OPTIONAL_FILES = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
+_OPTIONAL_FILES = ("memory", "buffers", "passed")  # missing in old traces, and without the native library
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class TensorInfo:
 
 
 class ProcessTrace:
-    """One process's rows and catalogue."""
+    """The rows and the catalogue of one process."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -87,7 +87,7 @@ class ProcessTrace:
 
     @property
     def trouble(self) -> list[str]:
-        """Return the parts that are missing or damaged, in words."""
+        """Return messages about the parts that are missing or damaged."""
         catalogue, damage = self._catalogue_and_damage
         seen = self._other_versions
         other = [version_message(str(self.folder), catalogue.meta, seen)] if seen else []
@@ -99,12 +99,12 @@ class ProcessTrace:
 
     @cached_property
     def events(self) -> Array:
-        """One row a tensor that was computed."""
+        """Return one row for each computed tensor."""
         return self._calls_and_events[1]
 
     @cached_property
     def calls(self) -> Array:
-        """One row an eager call."""
+        """Return one row for each eager call."""
         return self._calls_and_events[0]
 
     @cached_property
@@ -117,43 +117,43 @@ class ProcessTrace:
         return {}
 
     def cached(self, make: Callable[[ProcessTrace], Made]) -> Made:
-        """Return an analysis of the process, computed once and shared until it rests."""
+        """Return an analysis of the process, computed once and kept until `release_memory`."""
         if make not in self._cached_results:
             self._cached_results[make] = make(self)
         made: Made = self._cached_results[make]
         return made
 
     def release_memory(self) -> None:
-        """Nobody asks about it for a while: neither its rows nor what was made of them need be in memory."""
+        """Free the memory of the rows and of all analyses, when nobody will need them for a while."""
         self._cached_results.clear()
         for rows in self._calls_and_events:
             release_pages(rows)
 
     @cached_property
     def memory(self) -> Array:
-        """One row a sample of the memory that the process used, oldest first; none in old traces."""
+        """Return one row for each sample of the process's memory, oldest first. Old traces have none."""
         return self._array("memory")
 
     @cached_property
     def buffers(self) -> Array:
-        """One row for each time that a large tensor was seen, or an eager one freed; none in old traces."""
+        """Return one row for each record of a large tensor, or of a freed eager one. Old traces have none."""
         rows = self._array("buffers")
         return all_buffers(rows, self._array("events")) if self._rings["buffers"] is not None else rows
 
     @cached_property
     def op_ends(self) -> Array:
-        """One row for each time that an op ended that puts nothing out; none in old traces."""
+        """Return one row for each end of an op without outputs. Old traces have none."""
         return self._array("passed")
 
     @property
     def lost_buffers(self) -> int:
-        """Rows of `buffers` that were written over, or never written."""
+        """Return the number of `buffers` rows that were overwritten, or never written."""
         rings = (self._rings["buffers"], self._rings["events"])
         return sum(ring.lost_rows for ring in rings if ring is not None) if rings[0] is not None else 0
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
-        """The shapes that rows name by number, from 1 on."""
+        """Return the shapes. Rows refer to them by number, starting at 1."""
         rows = self._array("shapes")
         ranks = np.minimum(rows["rank"], 8).tolist()
         return [(), *(tuple(dims[:rank]) for rank, dims in zip(ranks, rows["dims"].tolist(), strict=True))]
@@ -189,24 +189,24 @@ class ProcessTrace:
 
     @property
     def lost_events(self) -> int:
-        """Events that were written over, or never written."""
+        """Return the number of events that were overwritten, or never written."""
         ring = self._rings["events"]
         return ring.lost_rows if ring is not None else 0
 
     @property
     def gap_times(self) -> list[int]:
-        """Return when tensors or calls were recorded again after rows that were overwritten, oldest first."""
+        """Return the times at which recorded rows resume after overwritten rows, oldest first."""
         rings = (self._rings["events"], self._rings["calls"])
         return sorted(time for ring in rings if ring is not None for time in ring.gap_times())
 
     @property
     def has_bad(self) -> bool:
-        """Was anything bad ever seen."""
+        """Return whether the process ever had a NaN or infinite value."""
         ring = self._rings["events"]
         return ring is not None and bool(ring.alarm)
 
     def bad_rows(self) -> Iterator[Any]:
-        """The rows whose tensor holds a NaN or an infinity, oldest first; takes no more memory for a longer trace."""
+        """Yield the rows with a NaN or an infinity, oldest first. Memory use does not grow with the trace."""
         ring = self._rings["events"]
         if ring is None or not ring.alarm:
             return
@@ -214,7 +214,7 @@ class ProcessTrace:
             yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
 
     def early_events(self, most: int = MAX_EARLY_EVENTS) -> Array:
-        """The first rows: what a program does in every step is in them, and they take no more memory for more steps."""
+        """Return the first rows, a bounded number. They contain whatever a program does in every step."""
         ring = self._rings["events"]
         blocks, count = [np.empty(0, EVENT)], 0
         for block in ring.blocks() if ring is not None else ():
@@ -234,7 +234,7 @@ class ProcessTrace:
         return [owner.first_tensor for owner in owners], owners
 
     def tensor(self, number: int) -> TensorInfo | None:
-        """Return the meaning of a tensor id; None if the catalogue does not say."""
+        """Return the meaning of a tensor id, or None if the catalogue does not have it."""
         starts, owners = self._starts
         at = bisect_right(starts, int(number)) - 1
         if at < 0:
@@ -281,46 +281,46 @@ class ProcessTrace:
 
     @property
     def call_of_tf_step(self) -> dict[int, int]:
-        """TensorFlow's step id -> number of the call it ran for."""
+        """Map each of TensorFlow's step ids to the number of its call."""
         return self._step_calls.call_of_tf_step
 
     @property
     def dataset_steps(self) -> dict[int, int]:
-        """The step ids under which datasets of a function ran their functions -> the call of that function."""
+        """Map each step id under which a function's dataset ran its own functions to the call of that function."""
         return self._step_calls.dataset_steps
 
     def dataset_function(self, row: Any) -> int | None:
-        """The instance of the function that a dataset ran, itself inside of a function, to compute a row."""
+        """Return the instance of the dataset's function that computed a row, if the dataset is inside a function."""
         return self._step_calls.dataset_function(row)
 
     def is_run_by_dataset(self, instance: Instance) -> bool:
-        """Return whether a dataset inside of a function runs it."""
+        """Return whether a dataset inside a function runs it."""
         return self._step_calls.is_run_by_dataset(instance)
 
     @cached_property
     def steps_of_calls(self) -> KeyLookup:
-        """Number of a call -> training step."""
+        """Map each call to its training step."""
         kinds = self.calls["kind"]
         real = (kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)
         return KeyLookup(self.calls["call"][real].astype(np.int64), self.calls["step"][real])
 
     @cached_property
     def batches(self) -> BatchIndex:
-        """Return the epochs and batches of a Keras model that calls belong to."""
+        """Return the epochs and batches of a Keras model, by call."""
         return BatchIndex(self.calls)
 
     def call_of(self, row: Any) -> int | None:
-        """The eager call that an event belongs to; None for what datasets compute by themselves."""
+        """Return the eager call of an event, or None for events of datasets outside of calls."""
         step = int(row["step"])
         return step if row["kind"] == EventKind.EAGER else self.call_of_tf_step.get(step)
 
     def step_of(self, row: Any) -> int | None:
-        """The training step that an event belongs to."""
+        """Return the training step of an event."""
         call = self.call_of(row)
         return int(self.steps_of_calls(np.array([call]))[0]) if call is not None else None
 
     def device_of(self, row: Any) -> str | None:
-        """The logical device that computed an event's tensor, e.g. `/device:CPU:1`."""
+        """Return the logical device that computed an event's tensor, e.g. `/device:CPU:1`."""
         number = int(row["flags"]) >> DEVICE_SHIFT
         devices = self.catalogue.meta.get("devices")
         return str(devices[number - 1]) if isinstance(devices, list) and 0 < number <= len(devices) else None
@@ -331,7 +331,7 @@ class ProcessTrace:
 
     @cached_property
     def _values(self) -> tuple[Array, KeyLookup]:
-        """Rows of the values that have not been written over, and where to find that of an event by its number."""
+        """Return the rows of values that were not overwritten, and a lookup of them by event number."""
         try:
             rows = RingFile(self.folder / "value_rows.bin", VALUE).array
         except TraceError:
@@ -346,7 +346,7 @@ class ProcessTrace:
         return bound if isinstance(bound, int) and 0 < bound < 1 << 62 else 1 << 30
 
     def value(self, index: int) -> Array | None:
-        """The value of the tensor of `events[index]`, where it was kept."""
+        """Return the value of the tensor of `events[index]`, if it was kept."""
         ring = self._rings["events"]
         if ring is None or not 0 <= index < len(self.events):
             return None

@@ -1,7 +1,7 @@
-"""Processes that ran functions for another: what they recorded is told in the words of the one that sent them.
+"""Rows of functions that one process ran for another, shown as rows of the process that sent the functions.
 
-A function of a coordinator is watched where it runs. The rows lie in the folder of that worker, under the numbers that
-the coordinator's catalogue explains; the worker has no functions of its own.
+A coordinator's function is watched in the worker that runs it. The rows lie in that worker's folder, but their
+numbers refer to the coordinator's catalogue; the worker has no functions of its own.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import DEVICE_SHIFT, EVENT, CallKind, EventFlag
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SENDS_FILE = "sends"  # left by a process in its folder, once it has sent a watched function to another
+SENDS_FILE = "sends"  # a process writes this file once it has sent a watched function to another
 _SERVES_FILE = re.compile(r"serves-(\w+)-(\d+)")
 
 
 def serves_file(job: str, index: int) -> str:
-    """The name of the file that a process leaves in its folder, which runs functions for others."""
+    """Return the name of the file that a process writes if it runs functions for others."""
     return f"serves-{job}-{index}"
 
 
 def open_processes(folders: list[Path]) -> list[ProcessTrace]:
-    """The processes of a run; those that worked for another are part of it."""
+    """Open the processes of a run. Rows of a worker become part of its coordinator."""
     senders = [folder for folder in folders if (folder / SENDS_FILE).exists()]
     if len(senders) != 1:
         return [ProcessTrace(folder) for folder in folders]
@@ -43,7 +43,7 @@ class WorkerTrace(ProcessTrace):
 
     @property
     def has_functions(self) -> bool:
-        """Does it run functions of its own: then the numbers in its rows are its own, too."""
+        """Return whether it runs functions of its own. If so, the numbers in its rows are its own too."""
         return bool(self.catalogue.instances)
 
     @property
@@ -58,7 +58,7 @@ class WorkerTrace(ProcessTrace):
 
 
 class CoordinatorTrace(ProcessTrace):
-    """A process, with what others recorded for it."""
+    """A process, together with the rows that its workers recorded."""
 
     def __init__(self, folder: Path, worker_traces: list[WorkerTrace]) -> None:
         super().__init__(folder)
@@ -71,7 +71,7 @@ class CoordinatorTrace(ProcessTrace):
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """In the order of time: of which part each event is, and its number there."""
+        """Return, in order of time, the part that each event comes from and its number in that part."""
         sizes = [len(part.events) for part in self._parts]
         times = np.concatenate([part.events["time"] for part in self._parts])
         order = np.argsort(times, kind="stable")
@@ -87,7 +87,7 @@ class CoordinatorTrace(ProcessTrace):
         return events
 
     def _renumbered_events(self, number: int, part: ProcessTrace) -> Array:
-        """A part's events, with our numbers for their shapes and for its device."""
+        """Return a part's events, with this process's numbers for shapes and devices."""
         if not isinstance(part, WorkerTrace):
             return part.events
         events = np.array(part.events)

@@ -1,4 +1,4 @@
-"""Puts what was seen of a call when it was run again in the place of what was seen the first time."""
+"""Substitutes the rows of a call's replay for the rows of the original call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind, EventKind
 
-UNFINISHED = 0  # the kind of a row that nobody reads
+UNFINISHED = 0  # a kind of row that readers ignore
 
 
 def has_replays(calls: Array) -> bool:
@@ -15,7 +15,7 @@ def has_replays(calls: Array) -> bool:
 
 
 def merge_replays(calls: Array, events: Array) -> tuple[Array, Array]:
-    """The rows as if each call that was run again had been seen closely the first time."""
+    """Return the rows as if each replayed call had been recorded in full the first time."""
     calls, events = calls.copy(), events.copy()
     began = calls[calls["kind"] == CallKind.REPLAYING]
     done = calls[calls["kind"] == CallKind.REPLAYED]
@@ -33,7 +33,7 @@ def merge_replays(calls: Array, events: Array) -> tuple[Array, Array]:
 
 
 def _steps(calls: Array) -> dict[int, list[int]]:
-    """TensorFlow's step ids of each call."""
+    """Return TensorFlow's step ids of each call."""
     steps: dict[int, list[int]] = {}
     for row in calls[calls["kind"] == CallKind.JOIN]:
         steps.setdefault(int(row["call"]), []).append(int(row["tf_step"]))

@@ -1,4 +1,4 @@
-"""Joins the steps of TensorFlow's executor to the calls that Python made."""
+"""Matches the step ids of TensorFlow's executor with the calls that Python made."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tensorsleuth.core.catalog import Catalogue, Instance
 from tensorsleuth.core.layout.rows import CallKind, EventKind
 from tensorsleuth.core.ops.kinds import is_dataset
 
-MAX_NESTING = 100  # a hostile catalogue may go round in circles
-MAX_LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
+MAX_NESTING = 100  # a hostile catalogue may contain a cycle
+MAX_LAST_EVENTS = 100_000  # searched for those of a call that was cut short
 
 
 class StepCalls:
-    """The call that each of TensorFlow's step ids belongs to. Rows are read only when a step is looked up."""
+    """The call of each of TensorFlow's step ids. Rows are read only when a step is looked up."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class StepCalls:
         self._catalogue = catalogue
         self._calls = calls
         self._events = events
-        self._instance_of = instance_of  # of a tensor id
+        self._instance_of = instance_of  # from a tensor id to its instance
 
     @cached_property
     def call_of_tf_step(self) -> dict[int, int]:
-        """TensorFlow's step id -> number of the call it ran for."""
+        """Map each of TensorFlow's step ids to the number of its call."""
         calls = self._calls()
         joins = calls[calls["kind"] == CallKind.JOIN]
         joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
@@ -42,7 +42,7 @@ class StepCalls:
 
     @cached_property
     def dataset_steps(self) -> dict[int, int]:
-        """The step ids under which datasets of a function ran their functions -> the call of that function."""
+        """Map each step id under which a function's dataset ran its own functions to the call of that function."""
         nested = {one.id for one in self._catalogue.instances.values() if self.is_run_by_dataset(one)}
         if not nested:
             return {}
@@ -63,7 +63,7 @@ class StepCalls:
         return found
 
     def dataset_function(self, row: Any) -> int | None:
-        """The instance of the function that a dataset ran, itself inside of a function, to compute a row."""
+        """Return the instance of the dataset's function that computed a row, if the dataset is inside a function."""
         instance = self._instance_of(row["tensor"])
         for _ in range(MAX_NESTING):
             if instance is None or self.is_run_by_dataset(instance):
@@ -72,21 +72,21 @@ class StepCalls:
         return instance.id if instance is not None else None
 
     def is_run_by_dataset(self, instance: Instance) -> bool:
-        """Return whether a dataset inside of a function runs it."""
+        """Return whether a dataset inside a function runs it."""
         parent = self._catalogue.instances.get(instance.parent)
         function = self._catalogue.functions.get(parent.function) if parent is not None else None
         at = instance.node
         return function is not None and 0 <= at < len(function.nodes) and is_dataset(function.nodes[at].type)
 
     def _calls_of(self, root: int | None) -> Array:
-        """The rows of calls of an instance, oldest first."""
+        """Return the rows of an instance's calls, oldest first."""
         ops = [op.id for op in self._catalogue.eager.values() if root is not None and op.instance == root]
         calls = self._calls()
         wanted: Array = (calls["kind"] == CallKind.FUNCTION) & np.isin(calls["op"], ops)
         return np.asarray(calls[wanted])
 
     def _unfinished_steps(self, joined: dict[int, int]) -> dict[int, int]:
-        """A call during which the program died may not have said its step id: it is the one that has none."""
+        """Return step ids for the calls that were running when the program died, which may have none yet."""
         last = self._events()[-MAX_LAST_EVENTS:]
         last = last[last["kind"] == EventKind.GRAPH]
         steps, first = np.unique(last["step"], return_index=True)
@@ -97,7 +97,7 @@ class StepCalls:
         return {step: call for step, call in calls if call is not None}
 
     def _root(self, number: int) -> int | None:
-        """The instance that Python or a dataset called, in which a tensor was computed."""
+        """Return the instance, called by Python or a dataset, in which a tensor was computed."""
         instance = self._instance_of(number)
         for _ in range(MAX_NESTING):
             if instance is None or instance.parent < 0:
@@ -106,6 +106,6 @@ class StepCalls:
         return instance.id if instance is not None else None
 
     def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
-        """The last call of an instance, where it is joined to no step."""
+        """Return the last call of an instance, if no step belongs to it yet."""
         calls = self._calls_of(root)["call"]
         return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None

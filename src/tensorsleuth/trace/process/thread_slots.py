@@ -1,4 +1,4 @@
-"""Reads what each thread of a process had begun and not ended (native/src/files/threads.h)."""
+"""Reads the ops that each thread of a process had begun and not ended (native/src/files/threads.h)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ MAX_SLOTS = 1 << 14
 
 @dataclass(frozen=True)
 class BegunOp:
-    """An op, or a call of a function, that a thread began."""
+    """An op or function call that a thread began."""
 
     time: int  # nanoseconds, as in rows
-    op: int  # in the catalogue, 0 where its place was not known
-    call: int  # of a function, else 0
+    op: int  # its number in the catalogue, 0 if unknown
+    call: int  # number of the function call, else 0
     step: int
 
 
 @dataclass(frozen=True)
 class ThreadState:
-    """The state of a thread."""
+    """The ops that a thread was running, and its last one."""
 
     number: int  # as in rows
     main: bool
     running_ops: tuple[BegunOp, ...]  # outermost first
-    last_op: BegunOp | None  # what it began last, ended or not
+    last_op: BegunOp | None  # the op that it began last, ended or not
 
 
 def threads_of(process: ProcessTrace) -> list[ThreadState]:
-    """The threads that had begun anything, the main thread first; from the rows where there are no slots."""
+    """Return the threads that began any op, the main thread first. Without slots, they come from the rows."""
     found = _from_slots(process.folder / THREADS_FILE)
     threads = found if found is not None else _from_calls(process)
     threads = [thread for thread in threads if thread.last_op is not None]

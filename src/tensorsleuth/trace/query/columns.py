@@ -18,14 +18,14 @@ _MAX_INT64 = (1 << 63) - 1
 
 
 class UnknownColumn(SleuthError, KeyError):
-    """A column that there is not."""
+    """A column name that does not exist."""
 
     def __str__(self) -> str:  # a KeyError would put it in quotes
         return str(self.args[0])
 
 
 class HealthColumns(Mapping[str, Array]):
-    """Columns by name, each made when it is asked for. What was not recorded is -1, or NaN in min, max, mean, std."""
+    """Columns by name, each computed at first use. Unrecorded values are -1, or NaN in min, max, mean, std."""
 
     def __init__(self, makers: dict[str, Callable[[], Array]], rows: int) -> None:
         self._makers = makers
@@ -74,7 +74,7 @@ def _iteration(_: ProcessTrace, rows: Array) -> Array:
     return np.where(rows["kind"] == EventKind.GRAPH, rows["iteration"].astype(np.int64), -1)
 
 
-# Those that the rows tell by themselves.
+# Columns that need nothing but the rows.
 COLUMNS: dict[str, Callable[[ProcessTrace, Array], Array]] = {
     "iteration": _iteration,
     "nan": _count("nan", EventFlag.COUNTED),

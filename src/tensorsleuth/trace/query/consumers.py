@@ -16,7 +16,7 @@ Consumer = tuple[Op, CallGraph]
 
 
 class ConsumerIndex:
-    """The ops that took each tensor of a process, seen through views and calls."""
+    """The ops that took each tensor of a process as input, followed through views and calls."""
 
     def __init__(self, call_graphs: CallGraphs, index: OpIndex) -> None:
         self._call_graphs = call_graphs
@@ -25,7 +25,7 @@ class ConsumerIndex:
 
     @cached_property
     def _node_consumers(self) -> dict[int, list[Op]]:
-        """The nodes that take each tensor id."""
+        """Return the nodes that take each tensor, by tensor id."""
         entered = {(instance.parent, instance.node) for instance in self._catalogue.instances.values()}
         takers: dict[int, list[Op]] = defaultdict(list)
         for instance, function in self._catalogue.called_functions():
@@ -39,11 +39,11 @@ class ConsumerIndex:
         return takers
 
     def node_consumers(self, tensor: int) -> list[Op]:
-        """The ops in functions that take a tensor, by its id."""
+        """Return the ops in functions that take a tensor, by its id."""
         return self._node_consumers.get(tensor, [])
 
     def consumers_of(self, tensor: int, row: Row | None, call_graph: CallGraph) -> Iterator[Consumer]:
-        """The ops that took a tensor of one moment, each with the call that it ran in."""
+        """Return the ops that took a tensor of one call as input, each with its own call."""
         if row is not None and row["kind"] == EventKind.EAGER:
             yield from self._consumers_of_uid(uid_of(row))
             return
@@ -52,7 +52,7 @@ class ConsumerIndex:
             yield from self._consumers_of_uid(uid)
 
     def _returned_uids(self, tensor: int, call_graph: CallGraph) -> Iterator[int]:
-        """The uids under which Python got a tensor that a function computed."""
+        """Return the uids of a function's tensor that Python received."""
         for row in call_graph.rows[call_graph.rows["kind"] == EventKind.EAGER]:
             given = self._call_graphs.process.tensor(row["tensor"])
             eager = given.eager if given is not None else None
@@ -71,7 +71,7 @@ class ConsumerIndex:
                 yield from ((taker, self._call_graphs.of_call(call)) for taker in inside or [op])
 
     def _argument_consumers(self, op: Op, uid: int, call: int) -> Iterator[Op]:
-        """The ops in a called function that take what was passed to it."""
+        """Return the ops in a called function that take an argument."""
         instance = self._catalogue.instances.get(op.instance)
         if instance is not None:
             for number, passed in enumerate(self._call_graphs.calls.inputs(call)):

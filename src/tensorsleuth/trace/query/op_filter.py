@@ -23,7 +23,7 @@ _MAX_LISTED_FILES = 5  # how many files an error message names
 
 @dataclass(frozen=True)
 class OpFilter:
-    """Tests that an op must pass, and the number of the output that is meant."""
+    """Tests that an op must pass, and the number of the selected output."""
 
     tests: tuple[OpTest, ...]
     output: int | None = None
@@ -34,7 +34,7 @@ class OpFilter:
 
 @dataclass(frozen=True)
 class TimeFilter:
-    """The training steps, and the epochs and batches of a Keras model, that are meant; None for any."""
+    """The selected training steps, and the epochs and batches of a Keras model; None selects all."""
 
     steps: range | None = None
     epochs: range | None = None
@@ -49,7 +49,7 @@ def make_op_filter(
     line: int | None = None,
     op: Op | None = None,
 ) -> OpFilter:
-    """The ops for which all of these hold."""
+    """Return a filter of the ops that fulfil all of these conditions."""
     tests: list[OpTest] = []
     output = None
     if type is not None:
@@ -70,14 +70,14 @@ def make_op_filter(
 
 
 def _matching(field: str, text: NamePattern) -> OpTest:
-    """The whole field must match: a plain name is itself, a regular expression may say more."""
+    """Return a test of a whole field against a name or a regular expression."""
     pattern = _pattern(field, text)
     get = operator.attrgetter(field)
     return lambda op: pattern.fullmatch(get(op)) is not None
 
 
 def _in_layer(layer: NamePattern) -> OpTest:
-    """Some scopes in a row must match: `dense_1` is in `model/dense_1/sub`."""
+    """Return a test for consecutive scopes: `dense_1` matches `model/dense_1/sub`."""
     asked = _pattern("layer", layer)
     pattern = re.compile(f"(?:.*/)?(?:{asked.pattern.strip('/')})(?:/.*)?", asked.flags)
     return lambda op: op.layer is not None and pattern.fullmatch(op.layer) is not None
@@ -87,31 +87,31 @@ def _pattern(field: str, text: NamePattern) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        hint = f"To take {text!r} as it is, pass re.escape({text!r})."
+        hint = f"To match {text!r} literally, pass re.escape({text!r})."
         raise SleuthError(f"{field} {text!r} is not a regular expression: {error}. {hint}") from error
 
 
 def same_file(path: str, asked: str) -> bool:
-    """Return whether a path is the one asked for, or ends in it: `train.py`, `models/train.py`."""
+    """Return whether a path equals the requested one or ends with it: `train.py`, `models/train.py`."""
     return path == asked or path.endswith("/" + asked.removeprefix("./"))
 
 
 def find_file(paths: Iterable[str], asked: str) -> str:
-    """The one path that is meant."""
+    """Return the one path that a user means by the end of a path."""
     paths = sorted(paths)
     found = [path for path in paths if path == asked] or [path for path in paths if same_file(path, asked)]
     if len(found) == 1:
         return found[0]
     if found:
         raise SleuthError(
-            f"{asked!r} could be {len(found)} files: {', '.join(found[:_MAX_LISTED_FILES])}. Say more of the path."
+            f"{asked!r} could be {len(found)} files: {', '.join(found[:_MAX_LISTED_FILES])}. Give more of the path."
         )
     named = ", ".join(paths[:_MAX_LISTED_FILES]) or "none"
-    raise SleuthError(f"the run has no source of {asked!r}. It kept {len(paths)} files: {named}. Ask for one of them.")
+    raise SleuthError(f"the run has no source of {asked!r}. It kept {len(paths)} files: {named}. Choose one of them.")
 
 
 def step_range(asked: StepSelector, recorded: Array) -> range:
-    """The training steps that are asked for; `recorded` has all of the run, in order."""
+    """Return the selected training steps; `recorded` has all steps of the run, in order."""
     end = int(recorded[-1]) + 1 if len(recorded) else 0
     if isinstance(asked, slice):
         asked = range(*asked.indices(end))
@@ -122,7 +122,7 @@ def step_range(asked: StepSelector, recorded: Array) -> range:
 
 
 def number_range(what: str, asked: SupportsIndex | range | None) -> range | None:
-    """The epochs or batches that are asked for."""
+    """Return the selected epochs or batches."""
     if asked is None:
         return None
     if isinstance(asked, range):

@@ -13,30 +13,30 @@ from tensorsleuth.core.catalog import TENSOR_ID_LIMIT, EagerOp, Function, Instan
 from tensorsleuth.trace.process.layers import LayerLookup
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
-ARGUMENT = "Argument"  # the type of what is passed to a function
-_MAX_TABLE_IDS = 1 << 20  # ids whose ops are written down one by one: few programs have more
-_MIN_IDS_FOR_TABLE = 1000  # ids that are looked for, each by itself
+ARGUMENT = "Argument"  # the type of an argument of a function
+_MAX_TABLE_IDS = 1 << 20  # programs with more ids have no table; few programs have so many
+_MIN_IDS_FOR_TABLE = 1000  # below that many ids, a search is faster
 
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """An op of the program: a node of a function, one for each place that calls it, or an eager op of one line.
+    """An op of the program: a node of a function (one for each call site of the function), or an eager op of one line.
 
     A gradient op has the line and the layer of the op that it differentiates.
     """
 
     type: str
-    name: str  # of the node; eager ops have their type's
+    name: str  # the node's name; an eager op has its type as its name
     file: str | None
     line: int | None
-    function: str | None  # that the line is in
-    layer: str | None  # the scopes that it was made in, as the program named them
+    function: str | None  # the function that contains the line
+    layer: str | None  # its name scopes, as the program named them
     outputs: int
-    graph: str | None = None  # the traced function that it is in; None for an eager op
-    differentiates: str | None = None  # the type of the op that it is the gradient of
+    graph: str | None = None  # the traced function that contains it; None for an eager op
+    differentiates: str | None = None  # the type of the forward op, if this is a gradient
     first_tensor: int = field(default=-1, repr=False)  # id of its first output
-    process: int = field(default=0, repr=False)  # which of `trace.processes`
-    instance: int = field(default=-1, repr=False)  # the function at one place that calls it, in the catalogue
+    process: int = field(default=0, repr=False)  # its index in `trace.processes`
+    instance: int = field(default=-1, repr=False)  # the catalogue's number for the function at this call site
     node: int = field(default=-1, repr=False)  # its number in that function
     eager: int = field(default=-1, repr=False)  # its number among the eager ops
 
@@ -52,7 +52,7 @@ class OpIndex:
 
     @cached_property
     def ops(self) -> list[Op]:
-        """All of them, and what is passed to functions."""
+        """Return all ops, and the arguments of functions."""
         ops = [op for instance in self._catalogue.instances.values() for op in self._of_instance(instance)]
         ops += [self._eager(op) for op in self._catalogue.eager.values()]
         return sorted(
@@ -69,14 +69,14 @@ class OpIndex:
         return np.array(places, np.int64), np.array(firsts, np.int64), np.array(lasts, np.int64)
 
     def op_numbers(self, tensors: Array) -> Array:
-        """For each tensor id the number in `ops` of the op that computes it, -1 where the catalogue does not say."""
+        """Return for each tensor id the number in `ops` of the op that computes it, -1 if unknown."""
         if len(tensors) < _MIN_IDS_FOR_TABLE or int(tensors.max()) >= len(self._number_table):
             return self._search(tensors)
         return self._number_table[tensors]
 
     @cached_property
     def _number_table(self) -> Array:
-        """Return the makers as a table by id. Reading a million rows is ten times faster than searching for them."""
+        """Return the ops as a table by id. To read a million rows from it is ten times faster than to search."""
         lasts = self._makers[2]
         return self._search(np.arange(min(int(lasts.max(initial=-1)) + 1, _MAX_TABLE_IDS)))
 
@@ -88,7 +88,7 @@ class OpIndex:
         return np.where((at >= 0) & (tensors <= lasts[at]), places[at], -1)
 
     def node(self, instance: int, node: int) -> Op | None:
-        """The op that is node number `node` of an instance."""
+        """Return node number `node` of an instance as an op."""
         place = self.op_number(instance, node)
         return self.ops[place] if place >= 0 else None
 
@@ -97,7 +97,7 @@ class OpIndex:
         return {(op.instance, op.node): place for place, op in enumerate(self.ops) if op.node >= 0}
 
     def op_number(self, instance: int, node: int) -> int:
-        """The number in `ops` of the same, -1 where there is none."""
+        """Return the number in `ops` of a node of an instance, -1 if there is none."""
         return self._op_numbers.get((instance, node), -1)
 
     @cached_property
@@ -105,11 +105,11 @@ class OpIndex:
         return {op.eager: op for op in self.ops if op.eager >= 0}
 
     def eager(self, number: int) -> Op | None:
-        """The eager op of that number in the catalogue."""
+        """Return the eager op with that number in the catalogue."""
         return self._by_eager.get(number)
 
     def op_of(self, tensor_info: TensorInfo) -> Op | None:
-        """The op that computes a tensor of the catalogue."""
+        """Return the op that computes a tensor."""
         if tensor_info.eager is not None:
             return self.eager(tensor_info.eager.id)
         if tensor_info.instance is None or tensor_info.function is None:

@@ -1,4 +1,4 @@
-"""One process, made ready for questions: for each event its op and its training step, all as arrays."""
+"""One process, indexed for queries: arrays with the op and the training step of each event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.trace.query.ops import OpIndex
 
 
 class ProcessIndex:
-    """The tables that queries of one process share. Each is built when it is first needed."""
+    """The tables that the queries of one process share, each built at first use."""
 
     def __init__(self, process: ProcessTrace, number: int) -> None:
         self.process = process
@@ -25,12 +25,12 @@ class ProcessIndex:
 
     @cached_property
     def op_numbers(self) -> Array:
-        """For each event the number in `index.ops` of its op, -1 where it is not known."""
+        """Return for each event the number of its op in `index.ops`, -1 if unknown."""
         return self.op_index.op_numbers(self.process.events["tensor"])
 
     @cached_property
     def calls(self) -> Array:
-        """For each event the call that it belongs to, -1 where there is none."""
+        """Return for each event its call, -1 if it has none."""
         return self.calls_of(self.process.events)
 
     def calls_of(self, rows: Array) -> Array:
@@ -41,33 +41,33 @@ class ProcessIndex:
 
     @cached_property
     def calls_of_tf_steps(self) -> KeyLookup:
-        """TensorFlow's step id -> the call that it ran for."""
+        """Map each of TensorFlow's step ids to its call."""
         joined = self.process.call_of_tf_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
         return KeyLookup(keys, np.fromiter(joined.values(), np.int64, len(joined)))
 
     @cached_property
     def steps(self) -> Array:
-        """For each event its training step, -1 where there is none."""
+        """Return for each event its training step, -1 if it has none."""
         return self.steps_of(self.calls)
 
     def steps_of(self, calls: Array) -> Array:
-        """The training step of each call, -1 where there is none."""
+        """Return the training step of each call, -1 if it has none."""
         return self.process.steps_of_calls(calls)
 
     @cached_property
     def epochs(self) -> Array:
-        """For each event its epoch of a Keras model, -1 where there is none."""
+        """Return for each event its epoch of a Keras model, -1 if it has none."""
         return self.process.batches.of_calls(self.calls, self.process.batches.epochs)
 
     @cached_property
     def batches(self) -> Array:
-        """For each event its batch in that epoch, -1 where there is none."""
+        """Return for each event its batch in that epoch, -1 if it has none."""
         return self.process.batches.of_calls(self.calls, self.process.batches.batches)
 
     @property
     def recorded_steps(self) -> Array:
-        """The training steps of this process, in order."""
+        """Return the training steps of this process, in order."""
         steps = np.unique(self.process.steps_of_calls.values)
         return steps[steps >= 0]
 

@@ -1,4 +1,4 @@
-"""The questions that a trace answers."""
+"""The queries of a trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tensorsleuth.trace.query.variable_use import Variable, variables_of
 
 
 class Queries:
-    """The queries of recorded processes. Names, types and layers are plain, or regular expressions that match."""
+    """The queries of a trace. Names, types and layers are given literally or as regular expressions."""
 
     processes: list[ProcessTrace]
 
@@ -38,7 +38,7 @@ class Queries:
 
     @property
     def steps(self) -> list[int]:
-        """The training steps that were recorded, in order."""
+        """Return the recorded training steps, in order."""
         return [int(step) for step in self._recorded_steps]
 
     @cached_property
@@ -56,7 +56,7 @@ class Queries:
         file: str | None = None,
         line: int | None = None,
     ) -> list[Op]:
-        """The ops of the program: nodes of the functions that it called, and eager ops."""
+        """Return the ops of the program: nodes of the functions that it called, and eager ops."""
         wants = make_op_filter(type, name, layer, file, line)
         return [op for asked in self._process_indexes for op in asked.op_index.ops if op.type != ARGUMENT and wants(op)]
 
@@ -73,9 +73,9 @@ class Queries:
         file: str | None = None,
         line: int | None = None,
     ) -> Tensors:
-        """The tensors that were computed, oldest first.
+        """Return the tensors that were computed, oldest first.
 
-        name: of the op, or with the number of an output, `dense/MatMul:0`. layer: scopes that its layer has in a row,
+        name: of the op, or with the number of an output, `dense/MatMul:0`. layer: consecutive scopes of its layer,
         `dense_1`, `model/dense_1`. op: a type, or one of `ops()`. step: a number (-1: the last), a range or a slice.
         epoch, batch: of a Keras model, a number or a range. bad: only those with a NaN or infinity, or only those
         without. file: a path, or the end of one.
@@ -92,31 +92,31 @@ class Queries:
         )
 
     def variables(self) -> list[Variable]:
-        """The variables that the program's functions use, with the ops that read and write them."""
+        """Return the variables that the program's functions use, with the ops that read and write them."""
         return [variable for asked in self._process_indexes for variable in variables_of(asked)]
 
     @property
     def violations(self) -> list[Violation]:
-        """Return the broken expectations (`expect`), oldest first; of a place that broke often, some."""
+        """Return the broken expectations (`expect`), oldest first, but only some of a place that broke often."""
         return [one for process in self.processes for one in process.catalogue.violations]
 
     def source(self, file: str) -> str:
-        """The text of a file of the program, as it was when it ran; the end of its path will do."""
+        """Return the text of a source file of the program as it was during the run; the end of its path is enough."""
         texts = {path: text for process in self.processes for path, text in process.catalogue.sources.items()}
         return texts[find_file(texts, file)]
 
 
 def process_indexes(trace: Queries) -> list[ProcessIndex]:
-    """The processes of a trace, made ready for questions."""
+    """Return the indexes of a trace's processes."""
     return trace._process_indexes
 
 
 def _selected_events(process_index: ProcessIndex, wants: OpFilter, time_filter: TimeFilter, bad: bool | None) -> Array:
-    """The numbers of the events that pass every test."""
+    """Return the numbers of the events that pass every test."""
     events = process_index.process.events
     keep = np.ones(len(events), bool)
     if wants.tests:
-        passing = np.array([*map(wants, process_index.op_index.ops), False], bool)  # the last is also number -1
+        passing = np.array([*map(wants, process_index.op_index.ops), False], bool)  # the last: op number -1
         keep &= passing[process_index.op_numbers]
     if wants.output is not None:
         firsts = np.array([*(op.first_tensor for op in process_index.op_index.ops), 0], np.int64)

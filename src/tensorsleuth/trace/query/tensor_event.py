@@ -1,4 +1,4 @@
-"""One tensor at one moment: what was in it, where it came from and where it went."""
+"""One computed tensor: its statistics, its inputs and its consumers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_CONSUMERS = 20
 
 
 class SourceLine(NamedTuple):
-    """A line of the program, with its text as it was when it ran."""
+    """A line of the program, with its text as it was during the run."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ class SourceLine(NamedTuple):
 
 
 class TensorEvent:
-    """A tensor that was computed once. Of one that was fused away, or a constant, there is no row: no health."""
+    """A tensor that was computed once. A fused-away tensor or a constant has no row, and therefore no health."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class TensorEvent:
     ) -> None:
         self.op = op
         self.output = output
-        self.row = row  # of trace.events; None where the tensor was not seen
+        self.row = row  # of trace.events; None if the tensor was not recorded
         self._index = process_index
         self._known_call_graph = call_graph
         self._constant = constant
@@ -70,7 +70,7 @@ class TensorEvent:
 
     @property
     def step(self) -> int | None:
-        """The training step that it was computed in."""
+        """The training step that computed it."""
         if self.row is None:
             step: int | None = int(self._index.steps_of(np.array([self._call_graph.call]))[0])
         else:
@@ -79,7 +79,7 @@ class TensorEvent:
 
     @property
     def epoch(self) -> int | None:
-        """The epoch of the Keras model that it was computed in."""
+        """The epoch of the Keras model that computed it."""
         return self._batch.epoch if self._batch is not None else None
 
     @property
@@ -100,12 +100,12 @@ class TensorEvent:
 
     @property
     def dtype(self) -> str | None:
-        """Its type, as TensorFlow names it."""
+        """Its dtype, as TensorFlow names it."""
         return str(self.health["dtype"]) if self.row is not None else None
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """Its shape, where the mode recorded it."""
+        """Its shape, if the mode recorded it."""
         return self._index.process.shape_of(self.row) if self.row is not None else None
 
     @property
@@ -117,7 +117,7 @@ class TensorEvent:
 
     @cached_property
     def health(self) -> dict[str, Any]:
-        """The columns of `Tensors.health` for this one; empty where there is no row."""
+        """The columns of `Tensors.health` for this tensor; empty if it has no row."""
         if self.row is None:
             return {}
         rows = np.array([self.row], self._index.process.events.dtype)
@@ -127,7 +127,7 @@ class TensorEvent:
 
     @property
     def source(self) -> SourceLine | None:
-        """The line that made it; for a gradient, the line that it differentiates."""
+        """The line that made it; for a gradient, the line of the forward op."""
         op = self.op
         if op.file is None or op.line is None:
             return None
@@ -146,13 +146,13 @@ class TensorEvent:
 
     @cached_property
     def number(self) -> int:
-        """Its place among the events of its process; -1 where it has no row."""
+        """Its index among the events of its process; -1 if it has no row."""
         if self._known_number is not None or self.row is None:
             return self._known_number if self._known_number is not None else -1
         number = self._call_graph.event_number(self.row)
         return number if number is not None else -1
 
-    # ---- around it
+    # ---- neighbours
 
     @cached_property
     def _call_graph(self) -> CallGraph:
@@ -164,8 +164,8 @@ class TensorEvent:
         return moments.of_call(call) if call is not None else moments.of_dataset(int(self.row["step"]))
 
     def inputs(self) -> list[TensorEvent]:
-        """Return the inputs of its op, seen through views and calls, as far as they were recorded."""
-        if self.op.first_tensor < 0:  # the catalogue does not say what it is
+        """The inputs of its op, followed through views and calls, as far as they were recorded."""
+        if self.op.first_tensor < 0:  # the catalogue does not know the tensor
             return []
         if self.op.type == ARGUMENT:
             found = self._passed_tensors()
@@ -175,7 +175,7 @@ class TensorEvent:
         return [event for one in found for event in self._event(one)]
 
     def _passed_tensors(self) -> list[ObservedTensor]:
-        """Return the value that Python passed as this argument."""
+        """Return the tensor that Python passed as this argument."""
         moments = self._index.call_graphs
         uids = moments.calls.inputs(self._call_graph.call)
         number = self.op.first_tensor - moments.process.catalogue.instances[self.op.instance].first_tensor
@@ -197,7 +197,7 @@ class TensorEvent:
             yield TensorEvent(self._index, op, one.tensor.output, one.row, moment, one.constant)
 
     def consumers(self, limit: int = MAX_CONSUMERS) -> list[TensorEvent]:
-        """The outputs of the ops that took it, at most so many; an op that was not seen, or has none, is one too."""
+        """Return the outputs of the ops that took it, at most `limit`. An op without recorded outputs counts as one."""
         tensor = self.op.first_tensor + self.output
         takers = self._index.consumers.consumers_of(tensor, self.row, self._call_graph)
         return list(islice((event for op, moment in takers for event in self._outputs(op, moment)), limit))
@@ -215,5 +215,5 @@ class TensorEvent:
 
 
 def call_graph_of(event: TensorEvent) -> CallGraph:
-    """The call, or the run of a dataset's function, that a tensor was computed in."""
+    """Return the graph of the call, or of the run of a dataset's function, that computed a tensor."""
     return event._call_graph

@@ -1,4 +1,4 @@
-"""Tensors that were selected from a trace: many at once as columns, or one at a time."""
+"""Tensors selected from a trace: many at once as columns, or one at a time."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class ProcessSelection:
         return COLUMNS[name](self.index.process, self.rows)
 
     def op_column(self, tell: Callable[[Op], Any]) -> Array:
-        """Something of each event's op."""
+        """Return a property of each event's op."""
         words = np.empty(len(self.index.op_index.ops) + 1, object)
-        words[:] = [*map(tell, self.index.op_index.ops), tell(_UNKNOWN_OP)]  # the last is also number -1
+        words[:] = [*map(tell, self.index.op_index.ops), tell(_UNKNOWN_OP)]  # the last entry answers for op number -1
         return words[self.index.op_numbers[self.numbers]]
 
     def event(self, at: int) -> TensorEvent:
@@ -54,7 +54,7 @@ class ProcessSelection:
         )
 
 
-# What the process's calls tell of each event.
+# Columns that come from the calls of events.
 _TIME_COLUMNS: dict[str, Callable[[ProcessIndex], Array]] = {
     "step": lambda asked: asked.steps,
     "epoch": lambda asked: asked.epochs,
@@ -73,7 +73,7 @@ _OP_COLUMNS_IN_DICT = ("name", "op", "layer", "file", "line")
 
 
 class Tensors(Sequence[TensorEvent]):
-    """A selection, oldest first: `len`, indices, slices, iteration; `health` has its columns."""
+    """Selected tensors, oldest first: `len`, indices, slices, iteration; `health` has their columns."""
 
     def __init__(self, process_selections: list[ProcessSelection]) -> None:
         self._parts = process_selections
@@ -102,7 +102,7 @@ class Tensors(Sequence[TensorEvent]):
         return Tensors(parts if places.step > 0 else parts[::-1])
 
     def _split(self, places: Array) -> Iterator[tuple[ProcessSelection, Array]]:
-        """Places in the selection as places in each of its parts."""
+        """Yield positions in the selection as positions in each of its parts."""
         begin = 0
         for part in self._parts:
             end = begin + len(part.numbers)
@@ -119,7 +119,7 @@ class Tensors(Sequence[TensorEvent]):
         return lambda: _joined([part.column(name) for part in self._parts])
 
     def to_dict(self) -> dict[str, Array]:
-        """Every column and name, op, layer, file, line: `pandas.DataFrame(tensors.to_dict())`."""
+        """Return every column, and name, op, layer, file, line, for `pandas.DataFrame(tensors.to_dict())`."""
         return {**{name: self.words(name) for name in _OP_COLUMNS_IN_DICT}, **self.health}
 
     def words(self, tell: str | Callable[[Op], Any]) -> Array:
@@ -131,11 +131,11 @@ class Tensors(Sequence[TensorEvent]):
 
     @property
     def rows(self) -> Array:
-        """The rows of `trace.events` that were selected."""
+        """The selected rows of `trace.events`."""
         return np.concatenate([part.rows for part in self._parts]) if self._parts else np.empty(0, EVENT)
 
     def first_bad(self) -> TensorEvent | None:
-        """The first that holds a NaN or an infinity; None where all are healthy."""
+        """Return the first tensor that holds a NaN or an infinity, or None if all are healthy."""
         found = [(part.rows["time"][bad[0]], part.event(int(bad[0]))) for part in self._parts if len(bad := _bad(part))]
         return min(found, key=lambda pair: int(pair[0]))[1] if found else None
 

@@ -13,7 +13,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A `tf.Variable`, with the ops in functions that read it and write it."""
+    """A `tf.Variable`, with the ops in functions that read and write it."""
 
     name: str
     shape: tuple[int | None, ...] | None
@@ -23,7 +23,7 @@ class Variable:
 
 
 def variables_of(process_index: ProcessIndex) -> Iterator[Variable]:
-    """Yield the variables of one process, in the order in which functions came to use them."""
+    """Yield the variables of one process, in the order in which functions first used them."""
     known: dict[tuple[str, Any], tuple[dict[str, Any], dict[Op, None]]] = {}
     for tensor, captured in _captured(process_index):
         _, ops = known.setdefault((str(captured["variable"]), captured.get("uid")), (captured, {}))
@@ -37,7 +37,7 @@ def variables_of(process_index: ProcessIndex) -> Iterator[Variable]:
 
 
 def _captured(process_index: ProcessIndex) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the captures of functions that Python calls: the tensor id there, and the variable."""
+    """Yield the captures of functions that Python calls: the tensor id in the function, and the variable."""
     catalogue = process_index.process.catalogue
     for instance in catalogue.instances.values():
         function = catalogue.functions.get(instance.function)

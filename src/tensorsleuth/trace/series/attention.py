@@ -14,19 +14,19 @@ from tensorsleuth.core.errors import TraceError
 from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-# Each over all rows of the batch that have weights, a number a head.
+# Numbers for each head, over all rows of the batch that have weights.
 HEAD_STATISTICS = (
-    "entropy",  # mean of the rows' entropies, as a share of what all keys alike would have
-    "distance",  # mean |query - key|; NaN where queries and keys are not the same
+    "entropy",  # mean entropy of the rows, as a share of the entropy of uniform weights
+    "distance",  # mean |query - key|; NaN unless queries and keys are the same sequence
     "sink",  # mean weight on the first key
-    "collapse",  # mean weight on the key that has the most
+    "collapse",  # mean weight on the key with the largest weight
     "off_sum",  # the largest |sum of a row - 1|
-    "ahead",  # mean weight on later keys than the query; NaN where queries and keys are not the same
-    "nan_rows",  # how many rows are not finite
-    "zero_rows",  # how many rows are zero
+    "ahead",  # mean weight on keys after the query; NaN unless queries and keys are the same sequence
+    "nan_rows",  # number of rows with a NaN or an infinity
+    "zero_rows",  # number of rows that are all zero
 )
 _HEADER_SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
-# How weights are kept: 0 is none at all, 1 next to nothing, then integers of shades; the last one is not finite.
+# How weights are kept: 0 is exactly zero, 1 almost zero, then shades as integers; the last one is NaN or infinite.
 SHADES, NO_SHADE = 65533, 65535
 TINY_WEIGHT = np.float32(0.25 / SHADES)
 HEADER = np.dtype([(name, "<u4") for name in (*_HEADER_SIZES, "row_block", "column_block", "batch")])
@@ -34,29 +34,29 @@ HEADER = np.dtype([(name, "<u4") for name in (*_HEADER_SIZES, "row_block", "colu
 
 @dataclass(frozen=True)
 class AttentionSample:
-    """One look at one attention."""
+    """One sample of one attention layer."""
 
     heads: int
     rows: int
     columns: int
-    batch: int  # samples that the numbers are of
-    scale: tuple[int, int]  # how many rows, and columns, are one in `weights`
+    batch: int  # the number of samples in the batch that the statistics cover
+    scale: tuple[int, int]  # how many rows, and columns, one cell of `weights` covers
     statistics: dict[str, Array]
     weights: Array  # float32 [samples, heads, rows, columns]
 
 
 def read_sample(data: bytes) -> AttentionSample:
-    """Understand what lies beside a row."""
+    """Decode the bytes that were kept with a row."""
     try:
         header = np.frombuffer(data, HEADER, 1)[0]
         heads, count = int(header["heads"]), int(header["numbers"])
         shape = [int(header[name]) for name in ("samples", "heads_kept", "kept_rows", "kept_columns")]
-        if not count or (0 in shape and max(shape) > len(data)):  # nothing else bounds a size beside a 0
+        if not count or (0 in shape and max(shape) > len(data)):  # nothing else bounds a size if another size is 0
             raise ValueError(f"{heads} heads of {shape} in {len(data)} bytes")
         numbers = np.frombuffer(data, "<f8", count * heads, HEADER.itemsize).reshape(count, heads)
         shades = np.frombuffer(data, "<u2", int(np.prod(shape)), HEADER.itemsize + numbers.nbytes).reshape(shape)
     except ValueError as error:
-        raise TraceError(f"what was kept of an attention cannot be read: {error}.") from None
+        raise TraceError(f"kept attention weights cannot be read: {error}.") from None
     rows, columns, batch = (int(header[name]) for name in ("rows", "columns", "batch"))
     scale = int(header["row_block"]), int(header["column_block"])
     return AttentionSample(
@@ -72,13 +72,13 @@ def _weights(shades: Array) -> Array:
 
 
 class AttentionSeries:
-    """One attention over the steps: its numbers a head, and its weights."""
+    """One attention layer over the steps: its statistics for each head, and its weights."""
 
     def __init__(self, series: WatchedSeries) -> None:
         self._series = series
         self.name, self.layer, self.op = series.name, series.name.partition(":")[0], series.op
         self.file, self.line = series.file, series.line
-        self.by = series.by  # "probe", or "replay" where a call was run again to see it
+        self.by = series.by  # "probe", or "replay" if the weights come from a replayed call
         self.trains = series.trains
         self._samples: dict[int, AttentionSample | None] = {}
 
@@ -90,7 +90,7 @@ class AttentionSeries:
 
     @property
     def steps(self) -> Array:
-        """The training step of each look."""
+        """Return the training step of each sample."""
         return self._series.steps
 
     @property
@@ -114,12 +114,12 @@ class AttentionSeries:
         return self._latest("columns")
 
     def statistics(self, look: int = -1) -> dict[str, Array]:
-        """The numbers of a look, a head each (docs/inside.md); empty where they were not kept, or gave way."""
+        """Return a sample's numbers for each head (docs/inside.md); empty if they were not kept or were overwritten."""
         kept = self.kept(look)
         return kept.statistics if kept is not None else {}
 
     def weights(self, look: int = -1) -> Array | None:
-        """The weights of the first samples, float32 [samples, heads, rows, columns], made smaller by `scale`."""
+        """Return the weights of the first samples, float32 [samples, heads, rows, columns], reduced by `scale`."""
         kept = self.kept(look)
         return kept.weights if kept is not None else None
 
@@ -129,7 +129,7 @@ class AttentionSeries:
         return kept.scale if kept is not None else (1, 1)
 
     def kept(self, look: int = -1) -> AttentionSample | None:
-        """All that there is of a look."""
+        """Return all that was kept of a sample."""
         at = range(len(self))[look]
         if at not in self._samples:
             data = self._series.kept(at, MeasureFlag.ATTENTION)

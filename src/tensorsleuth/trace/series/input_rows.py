@@ -1,4 +1,4 @@
-"""The rows of ids that a model was trained on and that `fit` validated with: a hash for each, of every step."""
+"""Hashes of the rows of token ids that a model was trained on, and that `fit` validated with, from every step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.ring_reader import RingFile
 
 ROWS_FILE = "inside_row_hashes.bin"
-Padding = int | None  # the id of padding, where it is known
-_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # so that the same text in two inputs is not nothing
+Padding = int | None  # the padding id, if it is known
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # so that two inputs with the same text do not cancel out
 
 
 class InputRows:
-    """The input rows of one process, without those that were written over or cannot be read."""
+    """The input rows of one process, without overwritten or unreadable ones."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._path = process.folder / ROWS_FILE
@@ -33,11 +33,11 @@ class InputRows:
         return np.asarray(rows[rows["kind"] == 1])
 
     def fits(self, series: int) -> list[int]:
-        """The calls of `fit` in which a series was seen, by number."""
+        """Return the numbers of the `fit` calls in which a series was recorded."""
         return [int(fit) for fit in np.unique(self._rows["fit"][self._rows["series"] == series])]
 
     def samples(self, inputs: Mapping[int, Padding], fit: int) -> Array:
-        """The different samples of a fit, as numbers, ascending: what these series had in one row of a batch."""
+        """Return the distinct samples of a fit as sorted numbers. A sample combines one row of each of these series."""
         parts = [self._of(series, padding, fit) for series, padding in inputs.items()]
         if not parts:
             return np.empty(0, np.uint64)
@@ -49,7 +49,7 @@ class InputRows:
 
 
 def _hashes(rows: Array, padding: Padding) -> tuple[Array, Array]:
-    """The hash of each row without its padding, and whether what is left is long enough to tell anything."""
+    """Return the hash of each row without its padding, and whether the rest is long enough to identify a text."""
     pad = np.uint32((padding or 0) & 0xFFFFFFFF)
     ends, begins = ((rows[edge] == pad) & (padding is not None) for edge in ("last", "first"))
     names = np.select([ends, begins], [1, 2], 0)
@@ -63,7 +63,7 @@ def _hashes(rows: Array, padding: Padding) -> tuple[Array, Array]:
 
 
 def _joined(parts: list[tuple[Array, Padding]]) -> tuple[Array, Array]:
-    """Samples of several inputs: a text and its question are seen again where both are."""
+    """Return samples that combine several inputs: a text and its question count as repeated only together."""
     keyed = [_by_place(rows, padding) for rows, padding in parts]
     places = keyed[0][0]
     for known, _, _ in keyed[1:]:

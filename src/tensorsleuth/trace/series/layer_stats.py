@@ -19,7 +19,7 @@ LAYER_STATS_KINDS = ("attention", "output", "gradient", "variable", "update", "i
 
 
 class LayerStatistics:
-    """The statistics of one process. If anything trains, the lists hold only what trains."""
+    """The statistics of one process. If any function trains, the lists hold only functions that train."""
 
     def __init__(self, process: ProcessTrace | None, trains: bool | None = None) -> None:
         self.process = process
@@ -35,7 +35,7 @@ class LayerStatistics:
 
     @cached_property
     def attention(self) -> list[AttentionSeries]:
-        """Attention, in the order of the graph."""
+        """Return the attention layers, in the order of the graph."""
         return [AttentionSeries(series) for series in self.of("attention")]
 
     @property
@@ -45,7 +45,7 @@ class LayerStatistics:
 
     @property
     def gradients(self) -> list[WatchedSeries]:
-        """Return the gradient of each variable, in the order in which the program asks for them."""
+        """Return the gradient of each variable, in the order in which the program computes them."""
         return self.of("gradient")
 
     @property
@@ -55,21 +55,21 @@ class LayerStatistics:
 
     @property
     def variables(self) -> list[WatchedSeries]:
-        """Each variable after a step."""
+        """Return the value of each variable after a step."""
         return self.of("variable")
 
     @property
     def inputs(self) -> list[WatchedSeries]:
-        """Ids, masks and labels: `value(look)` has the first rows."""
+        """Return ids, masks and labels; `value(look)` has the first rows."""
         return self.of("input")
 
     def of(self, kind: str) -> list[WatchedSeries]:
-        """The series of one kind, one of INSIDE_KINDS."""
+        """Return the series of one of INSIDE_KINDS."""
         return [series for series in self._shown if series.kind == kind]
 
     @cached_property
     def trouble(self) -> list[str]:
-        """Return the parts that could not be read, in words."""
+        """Return messages about the parts that could not be read."""
         if self.process is None or not (self.process.folder / "inside.bin").exists():
             return []
         try:
@@ -90,7 +90,7 @@ class LayerStatistics:
         try:
             rows = WatchedRows(process.folder, "inside", LAYER_STATS_VALUE_BYTES, INSIDE_ROW)
         except TraceError:
-            return []  # nothing was seen; or `trouble` says why it cannot be read
+            return []  # nothing was recorded, or `trouble` says why it cannot be read
         places = _by_series(rows)
         known = (one for number, one in sorted(process.catalogue.series.items()) if number in places)
         return [

@@ -8,11 +8,11 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-_COLOUR = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's number for so many channels
+_COLOUR = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's colour type, by number of channels
 
 
 def as_bytes(image: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
-    """Pixels from 0 to 255: integers as they are; others from 0 to 1 or, beyond that, from smallest to largest."""
+    """Return pixels from 0 to 255. Integers stay; others are scaled from 0…1, or from their smallest to largest."""
     if image.dtype == np.uint8:
         return image.view(np.uint8)
     values = np.nan_to_num(image.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
@@ -25,7 +25,7 @@ def as_bytes(image: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
 
 
 def encode(image: npt.NDArray[np.uint8]) -> bytes:
-    """A PNG of an image [height, width, channels]."""
+    """Return an image [height, width, channels] as a PNG."""
     height, width, channels = image.shape
     lines = np.ascontiguousarray(image).reshape(height, width * channels)
     filtered = np.concatenate([np.zeros((height, 1), np.uint8), lines], axis=1)  # each line: filter 0, then pixels

@@ -1,4 +1,4 @@
-"""Watched series, read back: one for each watched thing, with its numbers over the steps as NumPy columns."""
+"""Watched series, read back: one for each watched tensor or variable, with its measures as NumPy columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DICT_COLUMNS = (
 
 
 class WatchedRows:
-    """The rows of one process, and what was kept beside them."""
+    """The rows of one process, and the bytes that were kept with them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class WatchedRows:
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
-        """Number of a row -> offset and size of what was kept, where that has not been written over."""
+        """Map the number of a row to offset and size of its kept bytes, unless these were overwritten."""
         try:
             kept = RingFile(self._folder / f"{self._prefix}_value_rows.bin", VALUE).array
         except TraceError:
@@ -66,7 +66,7 @@ class WatchedRows:
         return dict(zip(kept["event"].tolist(), places, strict=True))
 
     def kept_bytes(self, at: int) -> bytes | None:
-        """Return the bytes that were kept of the tensor of a row."""
+        """Return the bytes that were kept with a row."""
         place = self._places.get(int(self.numbers[at]))
         if place is None:
             return None
@@ -74,7 +74,7 @@ class WatchedRows:
 
 
 def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
-    """Return a variable's last row of each step: it may be written again after the training function returned."""
+    """Return a variable's last row of each step, since it may be written again after the training function returned."""
     if kind not in ("variable", "update"):
         return at
     steps = rows.rows["step"][at]
@@ -82,13 +82,13 @@ def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
 
 
 class WatchedSeries:
-    """One watched thing, over the steps."""
+    """A watched tensor or variable, over the steps."""
 
     def __init__(self, process: ProcessTrace, series: Series, rows: WatchedRows, at: Array) -> None:
         self.number = series.number
         self.name, self.kind, self.tag = series.name, series.kind, series.tag
         self.file, self.line = series.file, series.line
-        self.trains, self.op, self.by = series.trains, series.op, series.by or "probe"  # of what is seen inside
+        self.trains, self.op, self.by = series.trains, series.op, series.by or "probe"  # for layer statistics
         self.activation = series.activation
         self._process, self._source, self._at = process, rows, at
         self.rows = rows.rows[at]
@@ -101,23 +101,23 @@ class WatchedSeries:
 
     @cached_property
     def what(self) -> tuple[str, ...]:
-        """Return the measures that it has: scalar, norm, histogram, quantiles, image, text, value."""
+        """The kept measures: scalar, norm, histogram, quantiles, image, text, value."""
         flags = int(np.bitwise_or.reduce(self.rows["flags"], initial=0))
         return tuple(str(one.name).lower() for one in MeasureFlag if one & flags and one < MeasureFlag.EXACT)
 
     @property
     def steps(self) -> Array:
-        """The training step of each look."""
+        """The training step of each sample."""
         return self.rows["step"]
 
     @property
     def norm(self) -> Array:
-        """The L2 norm, of the finite values."""
+        """The L2 norm of the finite values."""
         return self.rows["norm"]
 
     @property
     def scalar(self) -> Array:
-        """The value, where the tensor has one element; else NaN."""
+        """The value of a tensor with one element, else NaN."""
         rows = self.rows
         value = np.where((rows["elements"] == 1) & (rows["nan"] == 0), rows["sum"], np.nan)
         value = np.where((rows["elements"] == 1) & (rows["pos_inf"] > 0), np.inf, value)
@@ -125,14 +125,14 @@ class WatchedSeries:
 
     @property
     def mean(self) -> Array:
-        """The mean of the finite values; NaN where there are none."""
+        """The mean of the finite values, or NaN if there are none."""
         rows = self.rows
         finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
         return np.asarray(np.divide(rows["sum"], finite, out=np.full(len(rows), np.nan), where=finite > 0))
 
     @property
     def std(self) -> Array:
-        """The standard deviation of the finite values; NaN where there are none."""
+        """The standard deviation of the finite values, or NaN if there are none."""
         rows = self.rows
         finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
         squares = np.divide(rows["norm"] ** 2, finite, out=np.full(len(rows), np.nan), where=finite > 0)
@@ -140,55 +140,55 @@ class WatchedSeries:
 
     @property
     def dead(self) -> Array:
-        """Return the number of a ReLU's units, along the last axis, that are zero for all samples; else NaN."""
+        """The number of a ReLU's units, along the last axis, that are zero for all samples; NaN for other ops."""
         return np.where(self.rows["flags"] & MeasureFlag.UNITS != 0, self.rows["before"], np.nan)
 
     @property
     def units(self) -> Array:
-        """Return the number of units that `dead` counts among."""
+        """The number of units of the layer; `dead` counts some of them."""
         return np.where(self.rows["flags"] & MeasureFlag.UNITS != 0, self.rows["change"], np.nan)
 
     @property
     def saturated(self) -> Array:
-        """Return the share of a tanh's or sigmoid's slope that is lost, 0 … 1; NaN of other ops."""
+        """The share of a tanh's or sigmoid's slope that is lost, 0 … 1; NaN for other ops."""
         if self.activation not in MAX_SLOPES:
             return np.full(len(self), np.nan)
         return np.asarray(1.0 - relative_slope(self.activation, self.mean, self.mean**2 + self.std**2))
 
     def shape(self, look: int = -1) -> tuple[int, ...]:
-        """The shape of the tensor at a look."""
+        """Return the shape of the tensor at a sample."""
         return tuple(self._process.shape_of(self.rows[look]) or ())
 
     @property
     def ratio(self) -> Array:
-        """Return ‖change in the step‖ / ‖value before it‖ of a variable or an update; NaN if that is not known."""
+        """The ‖change in the step‖ / ‖value before it‖ of a variable or an update, or NaN if unknown."""
         rows = self.rows
         known = (rows["flags"] & MeasureFlag.COMPARED != 0) & (rows["before"] > 0)
         return np.asarray(np.divide(rows["change"], rows["before"], out=np.full(len(rows), np.nan), where=known))
 
     @property
     def histogram(self) -> Array:
-        """Return the values in each of 64 bins between the smallest and the largest, a row for each sample."""
+        """The number of values in each of 64 bins from the smallest to the largest, a row for each sample."""
         return self.rows["bins"]
 
     @property
     def edges(self) -> Array:
-        """The 65 edges of the bins, a row for each look."""
+        """The 65 edges of the bins, a row for each sample."""
         both = zip(self.rows["min"].tolist(), self.rows["max"].tolist(), strict=True)
         found = [bin_edges(low, high) for low, high in both]
         return np.array(found).reshape(len(self), BINS + 1)
 
     @property
     def quantiles(self) -> dict[float, Array]:
-        """Quantile -> its values: exact for up to 65,536 elements, else taken from the histogram."""
+        """Values by quantile: exact for up to 65,536 elements, else estimated from the histogram."""
         return {at: self.rows["quantiles"][:, number] for number, at in enumerate(QUANTILES)}
 
     def value(self, look: int = -1) -> Array | None:
-        """The whole tensor, where it was kept."""
+        """Return the whole tensor, if it was kept."""
         return self._array(look, MeasureFlag.VALUE)
 
     def image(self, look: int = -1) -> Array | None:
-        """Images as [N, H, W, C], at most four of a batch, where they were kept."""
+        """Return images as [N, H, W, C], at most four of a batch, if they were kept."""
         array = self._array(look, MeasureFlag.IMAGE)
         if array is None or not 2 <= array.ndim <= 4:
             return None
@@ -197,7 +197,7 @@ class WatchedSeries:
         return array if array.ndim == 4 else array[..., np.newaxis]
 
     def texts(self, look: int = -1) -> list[str]:
-        """The texts of a tensor of strings, at most 64, each of at most 4096 bytes."""
+        """Return the texts of a tensor of strings, at most 64, each cut at 4096 bytes."""
         data, texts, at = self.kept(look, MeasureFlag.TEXT) or b"", [], 0
         while at + 4 <= len(data):
             size = int.from_bytes(data[at : at + 4], "little")
@@ -206,7 +206,7 @@ class WatchedSeries:
         return texts
 
     def kept(self, look: int, measure_flag: MeasureFlag) -> bytes | None:
-        """Return the bytes that were kept of the tensor at a sample, if that measure was requested."""
+        """Return the bytes that a measure kept at a sample, if that measure was requested."""
         if not -len(self) <= look < len(self):
             raise SleuthError(f"{self.name} has {len(self):,} samples: there is no sample {look}.")
         return self._source.kept_bytes(int(self._at[look])) if self.rows["flags"][look] & measure_flag else None
@@ -221,7 +221,7 @@ class WatchedSeries:
         return decode(data, int(self.rows["dtype"][look]), part)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns, for pandas: pandas.DataFrame(series.to_dict())."""
+        """Return the columns for pandas: `pandas.DataFrame(series.to_dict())`."""
         columns = {name: self.rows[name] for name in DICT_COLUMNS}
         columns["time"] = (self.rows["time"].astype(np.int64) + self._source.epoch) / 1e9
         return {"name": np.full(len(self), self.name), "kind": np.full(len(self), self.kind), **columns} | {
@@ -232,12 +232,12 @@ class WatchedSeries:
 
 
 def _is_image_batch(shape: tuple[int, ...], flags: int) -> bool:
-    """Were only the first images of a batch kept; native/src/observers/watches.cc."""
+    """Return whether only the first images of a batch were kept, as in native/src/observers/watches.cc."""
     return not flags & MeasureFlag.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
 
 
 def trouble_in(process: ProcessTrace) -> list[str]:
-    """Return the watched parts that could not be read, in words."""
+    """Return messages about the watched parts that could not be read."""
     if not (process.folder / WATCHED_FILE).exists():
         return []
     try:
@@ -247,11 +247,11 @@ def trouble_in(process: ProcessTrace) -> list[str]:
 
 
 def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
-    """The series of one process, in the order in which they were first met."""
+    """Yield the series of one process, in the order of their first rows."""
     try:
         rows = WatchedRows(process.folder)
     except TraceError:
-        return  # nothing was watched; or `trouble_in` says why it cannot be read
+        return  # nothing was watched, or `trouble_in` says why it cannot be read
     for number, series in sorted(process.catalogue.series.items()):
         at = last_of_steps(np.flatnonzero(rows.rows["series"] == number), rows, series.kind)
         if len(at):
@@ -259,7 +259,7 @@ def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
 
 
 def select_series(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
-    """Return the series of that kind and name, a regular expression for the whole name or from scope to scope."""
+    """Return the series of a kind whose name matches a regular expression, in whole or from scope to scope."""
     if kind is not None and kind not in SERIES_KINDS:
         raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(SERIES_KINDS)}.")
     is_named = name_matcher(name)
@@ -268,7 +268,7 @@ def select_series(processes: list[ProcessTrace], name: str | None, kind: str | N
 
 
 def name_matcher(name: str | None) -> Callable[[str], bool]:
-    """Return whether a name matches a regular expression, in whole or from scope to scope; None matches all."""
+    """Return a test of names against a regular expression, in whole or from scope to scope; None accepts all."""
     try:
         pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None
     except re.error as error:

@@ -1,4 +1,4 @@
-"""Reads the catalogue back: what the rows of a trace refer to."""
+"""Reads the catalogue, which the rows of a trace refer to."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.files import open_regular
 
-_MAX_FIRST_RECORD_BYTES = 1 << 20  # bytes; the first record of a catalogue of ours is shorter
-# What a record may raise that does not hold what its kind says.
+_MAX_FIRST_RECORD_BYTES = 1 << 20  # in bytes; our first records are shorter
+# Errors that a record with unexpected content may raise.
 _RECORD_ERRORS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
-    """The catalogue, and in words what of it could not be read."""
+    """Return the catalogue, and messages about the parts that could not be read."""
     try:
         with open_regular(path) as file:
             if not os.fstat(file.fileno()).st_size:
@@ -47,7 +47,7 @@ def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
 
 
 def read_first_meta(path: Path) -> dict[str, Any]:
-    """Return what the catalogue says of itself in its first record, before anything else in it is believed."""
+    """Return the first record of a catalogue, its description, before the others are trusted."""
     try:
         with open_regular(path) as file:
             first = next(journal.read_records(file.read(_MAX_FIRST_RECORD_BYTES)), None)
@@ -73,7 +73,7 @@ def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
     said = {
         f"{lost:,} bytes of {name} are damaged": lost,
         f"{left_out:,} bytes of {name} are left out: they would take too much memory or time": left_out,
-        f"{unknown:,} records of {name} make no sense": unknown,
+        f"{unknown:,} records of {name} are invalid": unknown,
     }
     return catalogue, [line for line, count in said.items() if count]
 
@@ -164,7 +164,7 @@ def _place(fields: dict[str, Any]) -> tuple[str | None, int | None]:
 
 
 def _drop_strays(catalogue: Catalogue) -> int:
-    """Take out instances of functions, or in callers, that there are not; a caller comes before what it calls."""
+    """Remove instances with an unknown function or caller. A caller comes before the functions that it calls."""
     functions, kept = catalogue.functions, dict[int, Instance]()
     for number, one in sorted(catalogue.instances.items()):
         caller = kept.get(one.parent)
@@ -177,7 +177,7 @@ def _drop_strays(catalogue: Catalogue) -> int:
 
 
 def _check_references(function: Function) -> Function:
-    """Raise where a node or a result refers to what is not there."""
+    """Raise an error if a node or a result refers to something that does not exist."""
     sources = [source for node in function.nodes for source in node.inputs]
     for node, output in (*sources, *function.returns):
         if node < 0:

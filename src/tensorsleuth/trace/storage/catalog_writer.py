@@ -1,4 +1,4 @@
-"""Writes the catalogue: what rows refer to, each thing once, before the first row that needs it."""
+"""Writes the catalogue, which rows refer to. Each entry is written once, before the first row that needs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FrameKey = tuple[str, int, str]
 
 
 class CatalogWriter:
-    """Interns sites, functions, instances and eager ops, and hands out their ids. Any thread may call."""
+    """Interns sites, functions, instances and eager ops, and hands out their ids. Any thread may call it."""
 
     def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = CATALOG_BYTES) -> None:
         self._journal = Journal(folder / "catalog.journal", bound)
@@ -32,7 +32,7 @@ class CatalogWriter:
         self._write("meta", fields)
 
     def site(self, frames: Sequence[FrameKey]) -> int:
-        """The id of a stack, outermost frame first."""
+        """Return the id of a stack, outermost frame first."""
         key = tuple(frames)
         with self._lock:
             known = self._sites.get(key)
@@ -43,12 +43,12 @@ class CatalogWriter:
             return known
 
     def frames(self, site: int) -> Sequence[FrameKey]:
-        """The stack of a site."""
+        """Return the stack of a site."""
         with self._lock:
             return next((frames for frames, known in self._sites.items() if known == site), ())
 
     def source_texts(self, files: Iterable[str]) -> dict[str, str]:
-        """The sources of the program's own among these files."""
+        """Return the texts of the program's own files among these."""
         texts = {file: _source(file) for file in files if self._is_user(file)}
         return {file: text for file, text in texts.items() if text is not None}
 
@@ -56,13 +56,13 @@ class CatalogWriter:
         return self._numbered("function", fields)
 
     def instance(self, fields: dict[str, Any], tensors: int) -> tuple[int, int]:
-        """The ids of a new instance and of its first tensor."""
+        """Return the ids of a new instance and of its first tensor."""
         with self._lock:
             first = self.take_tensors(tensors)
             return self._numbered("instance", fields | {"first": first}), first
 
     def eager_op(self, fields: dict[str, Any], outputs: int) -> tuple[int, int]:
-        """The ids of a new eager op and of its first output."""
+        """Return the ids of a new eager op and of its first output."""
         with self._lock:
             first = self.take_tensors(outputs)
             return self._numbered("eager", fields | {"first": first, "outputs": outputs}), first
@@ -74,11 +74,11 @@ class CatalogWriter:
         self._write("failure", fields)
 
     def hidden_failure(self, fields: dict[str, Any]) -> None:
-        """A compiled call that went well, and raised when it was run again uncompiled."""
+        """Write that a compiled call succeeded, but raised when it ran again uncompiled."""
         self._write("hidden", fields)
 
     def violation(self, fields: dict[str, Any]) -> None:
-        """Something that is not as the program said it should be; the text of its file goes along."""
+        """Write a broken expectation, with the text of its source file."""
         with self._lock:
             if isinstance(fields.get("file"), str):
                 self._file(fields["file"])
@@ -93,15 +93,15 @@ class CatalogWriter:
         self._write("scopes", {"graph": graph, "paths": paths})
 
     def variable(self, uid: int, name: str, role: str) -> None:
-        """Write a variable's name, if its own does not say; `role` is `optimizer`, `metric` or empty."""
+        """Write a variable's name, if its own name is no help; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
     def unused_tape_variables(self, fields: dict[str, Any]) -> None:
-        """Variables that tapes watched and were not asked about, and those that they were."""
+        """Write the variables that tapes watched, with and without a requested gradient."""
         self._write("left_out", fields)
 
     def series(self, fields: dict[str, Any]) -> None:
-        """Something that is watched."""
+        """Write a new watched series."""
         self._write("series", fields)
 
     def log(self, fields: dict[str, Any]) -> None:
@@ -109,25 +109,25 @@ class CatalogWriter:
         self._write("log", fields)
 
     def text_summary(self, fields: dict[str, Any]) -> None:
-        """Write a summary of the texts that come in at a line; the latest one counts."""
+        """Write a summary of the texts that a line reads. The latest summary of a line counts."""
         self._write("texts", fields)
 
     def pattern(self, text: str) -> None:
-        """Write the pattern that eager code splits texts by, or replaces in them."""
+        """Write the pattern at which eager code splits texts, or that it replaces in them."""
         self._write("pattern", {"text": text})
 
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 
     def trace(self, fields: dict[str, Any]) -> None:
-        """For which arguments a function was traced, at the first call of it; the text of its file goes along."""
+        """Write the arguments that a function was traced for, at its first call, with the text of its source file."""
         with self._lock:
             if isinstance(fields.get("file"), str):
                 self._file(fields["file"])
             self._write("trace", fields)
 
     def replay(self, fields: dict[str, Any]) -> None:
-        """A call that was run again, and what came of it."""
+        """Write that a call ran again, and the result."""
         self._write("replay", fields)
 
     def bad_read(self, uid: int, site: int, has_nan: bool, has_finite: bool) -> None:
@@ -135,7 +135,7 @@ class CatalogWriter:
         self._write("bad_read", {"uid": uid, "site": site, "nan": has_nan, "finite": has_finite})
 
     def not_covered(self, what: str, why: str, site: int = 0, unseen: bool = False) -> None:
-        """List something that is not recorded; never let it go missing silently. `unseen`: nor are its results."""
+        """Write that a part is not recorded, so that no gap is silent. `unseen`: nor are its results."""
         self._write("not_covered", {"what": what, "why": why, "site": site, "unseen": unseen})
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class CatalogWriter:
 
 
 def _source(path: str) -> str | None:
-    """The file as Python has it now; also for notebooks, whose cells live in linecache."""
+    """Return a file as Python has it now. Cells of notebooks are in linecache."""
     linecache.checkcache(path)
     text = "".join(linecache.getlines(path))
     return text if text and len(text) <= MAX_SOURCE_LENGTH else None

@@ -1,4 +1,4 @@
-"""Reads what Python's faulthandler wrote when a process crashed, or when it was asked where it is."""
+"""Reads the stacks that Python's faulthandler wrote in a crash, or on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FATAL = re.compile(r"Fatal Python error: (.+)")
 
 
 def stacks_of(run: Path, pid: int) -> tuple[list[ThreadStack], str | None]:
-    """The stacks that were written last, that of the crashed thread first; and Python's name of the error."""
+    """Return the newest stacks, the crashed thread's first, and Python's name of the error."""
     try:
         with open_regular(run / FAULTS_FOLDER / str(pid)) as file:
             text = file.read(MAX_DUMP_BYTES).decode(errors="replace")
@@ -46,7 +46,7 @@ def read_stacks(text: str) -> tuple[list[ThreadStack], str | None]:
 
 
 def _last_dump(text: str) -> int:
-    """Return the start of the last requested dump: each has one current thread, and lists it last."""
+    """Return the start of the last requested dump. Each dump has one current thread, and lists it last."""
     ends = [match.start() for match in re.finditer(r"^Current thread", text, re.M)]
     if len(ends) < 2:
         return 0

@@ -1,4 +1,4 @@
-"""Opens the files of a trace. What stands in their place may be anything: a pipe must not hang the reader."""
+"""Opens the files of a trace. Their names may belong to anything else: a pipe must not hang the reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Folder(Protocol):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file, open for reading; an OSError where it is no regular file."""
+    """Open a regular file for reading; for anything else, raise an OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -25,7 +25,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that nobody who reads it meanwhile finds a part of it."""
+    """Write a file in one step, so that a concurrent reader never sees half of it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")
     os.replace(draft, path)

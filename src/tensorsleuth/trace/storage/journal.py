@@ -2,8 +2,8 @@
 
     | b"SLJ1" | uint32 size | uint32 crc32 | deflated JSON |
 
-Every record is one `write`, so a killed process leaves at most one torn record, at the end. A damaged record is
-stepped over by looking for the next mark. No locks: any number of readers, also while it grows, on any file system.
+Every record is one `write`, so a killed process leaves at most one torn record, at the end. A reader skips a damaged
+record by searching for the next mark. No locks: any number of readers, also while it grows, on any file system.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 RECORD_MARK = b"SLJ1"
 HEADER = struct.Struct("<4sII")
-# What a reader takes in, in bytes of memory: a record, and all of them. A hostile file may ask for any amount.
+# How many bytes of memory a reader spends on a record, and on all of them. A hostile file may ask for any amount.
 MAX_RECORD_BYTES = 128 << 20
 MAX_MEMORY_BYTES = 256 << 20
-MAX_INFLATION = 200  # what a byte on disk may inflate to; ours stay under 50
-# What JSON becomes in memory: roughly the bytes that each of these stands for.
+MAX_INFLATION = 200  # the most that a byte on disk may inflate to; ours stay under 50
+# The size of JSON in memory: roughly the bytes that each of these characters costs.
 MEMORY_PER_SIGN = {b"[": 64, b"{": 96, b",": 24, b'"': 30}
 
 Record = tuple[str, dict[str, Any]]
@@ -39,7 +39,7 @@ class Journal:
         self._bytes_left = bound
 
     def append(self, kind: str, fields: dict[str, Any]) -> bool:
-        """Write one record; False where the bound is reached."""
+        """Write one record; return False once the bound is reached."""
         text = json.dumps([kind, fields], separators=(",", ":"), default=str).encode()
         body = zlib.compress(text, 1)
         frame = HEADER.pack(RECORD_MARK, len(body), zlib.crc32(body)) + body
@@ -56,15 +56,15 @@ class Journal:
 
 @dataclass(frozen=True)
 class Damage:
-    """The amount of a journal that could not be read, and why."""
+    """The bytes of a journal that could not be read, and why."""
 
     bytes: int
     torn_end: bool = False  # the process was killed while it wrote
-    too_large: bool = False  # more than a reader takes in
+    too_large: bool = False  # more than a reader accepts
 
 
 def read_records(data: bytes | mmap.mmap) -> Iterator[Record | Damage]:
-    """The records of a journal, in order; what is damaged is counted and stepped over."""
+    """Yield the records of a journal, in order. Damaged parts are counted and skipped."""
     at, reader = 0, _JournalReader(data)
     while at < len(data):
         found, after = reader.record_at(at)
@@ -73,7 +73,7 @@ def read_records(data: bytes | mmap.mmap) -> Iterator[Record | Damage]:
 
 
 class _JournalReader:
-    """Reads records until it has used up its memory, or its patience with sums that do not match."""
+    """Reads records until it has used up its limit on memory or on wrong checksums."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         self._data = data
@@ -81,7 +81,7 @@ class _JournalReader:
         self._checksum_budget = 8 * len(data) + (1 << 20)
 
     def record_at(self, at: int) -> tuple[Record | Damage, int]:
-        """Return the record there, and the position where the next may begin."""
+        """Return the record at a position, and the position where the next may begin."""
         size = len(self._data)
         if self._memory_left <= 0 or self._checksum_budget <= 0:
             return Damage(size - at, too_large=True), size
@@ -99,7 +99,7 @@ class _JournalReader:
         return Damage(after - at, torn_end=mark == RECORD_MARK and after == size < end), after
 
     def _parse(self, body: bytes) -> Record | Damage:
-        """The record; a frame may be whole and yet hold no record of ours (a hostile or foreign file)."""
+        """Return the record of an intact frame, which may still be invalid in a hostile or foreign file."""
         try:
             inflater = zlib.decompressobj()
             text = inflater.decompress(body, min(MAX_RECORD_BYTES, MAX_INFLATION * len(body) + (1 << 20)))

@@ -1,4 +1,4 @@
-"""A folder of files that have no name on any disk: they are gone with the process, however it ends."""
+"""A folder of files that have no name on any disk. They disappear with the process, however it ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-DESCRIPTOR_PREFIX = "/proc/self/fd/"  # native/src/files/ring.cc knows by it that the file is there already
+DESCRIPTOR_PREFIX = "/proc/self/fd/"  # native/src/files/ring.cc recognizes an existing file by this prefix
 
 
 class MemoryFolder:
@@ -30,7 +30,7 @@ class MemoryFolder:
 
 
 class PrivateFolder:
-    """A private folder on a disk, for systems without memory files. Removed at the end, unless killed."""
+    """A private folder on a disk, for systems without memory files. It is removed at the end, unless killed."""
 
     def __init__(self) -> None:
         self._path = Path(tempfile.mkdtemp(prefix="tensorsleuth-"))
@@ -43,5 +43,5 @@ class PrivateFolder:
 
 
 def memory_folder() -> MemoryFolder | PrivateFolder:
-    """The best that this system has."""
+    """Return a memory folder, or a private one on a disk if the system has no memory files."""
     return MemoryFolder() if hasattr(os, "memfd_create") and os.path.isdir(DESCRIPTOR_PREFIX) else PrivateFolder()

@@ -1,4 +1,4 @@
-"""Reads a file of fixed-width rows (see native/src/files/ring.h), also while it is written, and when it is damaged."""
+"""Reads a file of fixed-width rows (native/src/files/ring.h), also while it grows, and if it is damaged."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tensorsleuth.trace.storage.files import open_regular
 
 PINNED = 1 << 63
 _TAIL_ROWS = 8192  # rows at the end that a killed process may have left unfinished
-_ROW_SIZES = range(8, 1025, 8)  # bytes of a row, in any version
-_CHUNK_SIZES = range(1, (1 << 20) + 1)  # rows of a chunk
+_ROW_SIZES = range(8, 1025, 8)  # allowed sizes of a row in bytes, in any version
+_CHUNK_SIZES = range(1, (1 << 20) + 1)  # allowed numbers of rows in a chunk
 _MAX_CHUNKS = 1 << 20
-_MAX_ROWS = 1 << 56  # nobody counts further
-_MAX_NEW_CHUNKS = 8  # chunks that may have been begun since the header was read
-_LARGE_FILE_BYTES, _MAX_SPARSENESS = 1 << 30, 64  # a file over so many bytes must have a 64th of them on disk
+_MAX_ROWS = 1 << 56  # more is not plausible
+_MAX_NEW_CHUNKS = 8  # chunks that may have been added since the header was read
+_LARGE_FILE_BYTES, _MAX_SPARSENESS = 1 << 30, 64  # of a file over so many bytes, at least a 64th must be on disk
 
 
 def release_pages(rows: Array) -> None:
-    """Let the system have the memory that mapped rows were read into: what is asked for again is read again."""
+    """Let the system reclaim the memory of mapped rows. Pages that are needed again are read again."""
     base: Any = rows
     while isinstance(base, np.ndarray):
         base = base.base
@@ -45,7 +45,7 @@ class _ChunkSpan(NamedTuple):
 
 
 class RingFile:
-    """The rows of one file, oldest first. What of it is lost is said in `damage`."""
+    """The rows of one file, oldest first. `damage` lists what was lost."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
         self.path = path
@@ -61,14 +61,14 @@ class RingFile:
         self._report_losses()
 
     def _chunk_order(self, table: Array) -> list[tuple[int, int]]:
-        """(logical, physical) numbers of the chunks that hold rows, oldest first."""
+        """Return the (logical, physical) numbers of the chunks that hold rows, oldest first."""
         entries = (int(entry) & ~PINNED for entry in table.tolist())
         held = {entry - 1: chunk for chunk, entry in enumerate(entries) if entry}
         twice = int(np.count_nonzero(table)) - len(held)
         furthest = self._header.claimed // self._header.chunk_rows + _MAX_NEW_CHUNKS
         order = sorted(item for item in held.items() if item[0] <= furthest)
         if twice or len(order) < len(held):
-            self.damage.append(f"{self.path.name} has {twice + len(held) - len(order):,} chunks that make no sense")
+            self.damage.append(f"{self.path.name} has {twice + len(held) - len(order):,} invalid chunks")
         return order
 
     def _believable_claim(self, order: list[tuple[int, int]]) -> int:
@@ -102,7 +102,7 @@ class RingFile:
             self.damage.append(f"{header.dropped:,} rows of {name} could not be written while recording")
 
     def _has_expected_length(self) -> bool:
-        """Return whether a closed file ends where its newest row does, or its last chunk."""
+        """Return whether a closed file ends at its newest row or its last chunk."""
         ends = max((span.start + span.rows for span in self._spans), default=0)
         return self._stored_rows in (ends, self._header.chunks * self._header.chunk_rows)
 
@@ -111,11 +111,11 @@ class RingFile:
 
     @property
     def lost_rows(self) -> int:
-        """Rows that were written over, or never written."""
+        """The number of rows that were overwritten, or never written."""
         return max(0, self.claimed - len(self))
 
     def gap_times(self) -> list[int]:
-        """Return the time of each row that follows rows which were overwritten."""
+        """Return the time of each row that follows overwritten rows."""
         before = [0, *(span.number + span.rows for span in self._spans)]
         places = np.cumsum([0, *(span.rows for span in self._spans)])
         after = [at for at, span, number in zip(places.tolist(), self._spans, before) if span.number > number]
@@ -123,19 +123,19 @@ class RingFile:
 
     @property
     def array(self) -> Array:
-        """All rows as one array: the file itself where nothing was written over, else a copy in order."""
-        whole = np.asarray(self._whole())  # each row of a memmap is asked for in Python
+        """Return all rows as one array: the mapped file if nothing was overwritten, else a copy in order."""
+        whole = np.asarray(self._whole())  # a memmap would create each row as a Python object
         return whole[_finished_rows(whole)]
 
     def numbers(self) -> Array:
-        """The number that each row of `array` was given when it was written."""
+        """Return the number that each row of `array` got when it was written."""
         if not self._spans:
             return np.empty(0, np.int64)
         numbers = np.concatenate([np.arange(span.number, span.number + span.rows) for span in self._spans])
         return numbers[_finished_rows(self._whole())]
 
     def blocks(self) -> Iterator[Array]:
-        """The rows a chunk at a time, read into memory and forgotten: what it takes does not grow with the file."""
+        """Yield the rows chunk by chunk, so that memory use does not grow with the file."""
         size, offset = self.dtype.itemsize, self._header.offset
         try:
             with open_regular(self.path) as file:
@@ -159,7 +159,7 @@ class RingFile:
 
 
 def _finished_rows(rows: Array) -> slice | Array:
-    """Selects the rows less those at the end that were never finished."""
+    """Return a selection of the finished rows: rows at the end may be unfinished."""
     tail = _TAIL_ROWS
     while tail < len(rows) and not rows["kind"][-tail:].any():
         tail *= 2
@@ -194,11 +194,13 @@ def _check(path: Path, status: os.stat_result, header: RingHeader, dtype: np.dty
         raise TraceVersionError(f"{path.name} has rows of {header.row_size} bytes, not {dtype.itemsize}")
     if header.row_size != dtype.itemsize or header.chunk_rows not in _CHUNK_SIZES:
         rows = f"{header.row_size} bytes, in chunks of {header.chunk_rows}"
-        raise TraceError(f"{path} is damaged: its rows are said to be {rows}.")
+        raise TraceError(f"{path} is damaged: its header says that its rows have {rows}.")
     if header.max_chunks > _MAX_CHUNKS or not 4096 + 8 * header.max_chunks <= header.offset <= size:
-        raise TraceError(f"{path} is damaged: its rows are said to start at byte {header.offset:,} of {size:,}.")
+        raise TraceError(
+            f"{path} is damaged: its header says that its rows start at byte {header.offset:,} of {size:,}."
+        )
     if size > _LARGE_FILE_BYTES and on_disk < size // _MAX_SPARSENESS:
-        raise TraceError(f"{path} is damaged: of its {size:,} bytes, only {on_disk:,} are on disk.")
+        raise TraceError(f"{path} is damaged: only {on_disk:,} of its {size:,} bytes are on disk.")
 
 
 def _unreadable(path: Path, error: Exception) -> TraceError:

@@ -1,7 +1,7 @@
-"""Writes a file of fixed-width rows: the Python twin of native/src/files/ring.cc, for where there is no native library.
+"""Writes a file of fixed-width rows. It is the Python twin of native/src/files/ring.cc, for use without that library.
 
-The same file, the same bounds: rows live in chunks, space is allocated before it is mapped, and at the bound the
-oldest chunk that is not pinned is used again. Slower: every row is written under one lock.
+File and bounds are the same: rows live in chunks, space is allocated before it is mapped, and at the bound the
+oldest chunk that is not pinned is used again. It is slower, because one lock covers every row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RowMaker = Callable[[int], tuple[Any, ...]]
 
 
 class RingWriter:
-    """Appends rows to a new file. Any thread may call."""
+    """Appends rows to a new file. Any thread may call it."""
 
     def __init__(
         self,
@@ -41,18 +41,18 @@ class RingWriter:
         keep_all: bool = False,
     ) -> None:
         self._path, self._dtype, self._plan, self._say = path, dtype, plan, say
-        self._keep_all = keep_all  # at the bound, drop the newest rows and not the oldest
+        self._keep_all = keep_all  # at the bound, drop the newest rows instead of the oldest
         self._max_chunks = plan.chunks
         self._chunk_bytes = plan.row_size * plan.chunk_rows
         self._offset = -(-(TABLE_OFFSET + 8 * plan.chunks) // 4096) * 4096
         self._lock = threading.RLock()
-        self._extents: list[Array] = []  # what has been allocated, mapped, as chunks of rows
+        self._extents: list[Array] = []  # allocated and mapped parts, as chunks of rows
         self._current = (
             -1,
             np.empty(0, dtype),
-        )  # the chunk that is being filled: its logical number, its rows
+        )  # the current chunk: its logical number, its rows
         self._next_victim = 0
-        self._alarms: dict[int, int] = {}  # by kind: the row that raised it first
+        self._alarms: dict[int, int] = {}  # by kind: the first row that raised it
         new = 0 if str(path).startswith(DESCRIPTOR_PREFIX) else os.O_CREAT | os.O_EXCL
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
         self._write_header()
@@ -76,18 +76,18 @@ class RingWriter:
 
     @property
     def head(self) -> int:
-        """Rows claimed so far."""
+        """The number of rows claimed so far."""
         return int(self._words[_HEAD])
 
     @property
     def alarm(self) -> int:
-        """1 + the first row that raised the alarm, 0 where none did."""
+        """The first row that raised the alarm, plus 1; 0 if none did."""
         return int(self._words[_ALARM])
 
     def append(self, row_maker: RowMaker) -> int | None:
-        """Write the row that `fill` makes for its number; the number, or None where it had to be given up.
+        """Write the row that `row_maker` makes for its number. Return the number, or None if there was no room.
 
-        A row's `kind` is written last: without it, it was never finished.
+        A row's `kind` is written last: a row without it was never finished.
         """
         with self._lock:
             if self._file < 0:
@@ -109,7 +109,7 @@ class RingWriter:
         place["kind"] = kind
 
     def raise_alarm(self, number: int, kind: int) -> None:
-        """Pin what surrounds the first row that raises an alarm of a kind."""
+        """Pin the rows around the first row that raises an alarm of a kind."""
         with self._lock:
             if self._file < 0 or kind in self._alarms or (self._alarms and not self._has_room_for_all):
                 return
@@ -146,7 +146,7 @@ class RingWriter:
         return None if self._keep_all else self._take_oldest(have)
 
     def _may_grow(self, have: int) -> bool:
-        """Chunks are set aside for those that alarms pin."""
+        """Return whether another chunk may be added. Some chunks are reserved for alarms."""
         if self._keep_all or not self._has_room_for_all:
             return True
         pinned = int(np.count_nonzero(self._table[:have] & np.uint64(PINNED)))
@@ -157,7 +157,7 @@ class RingWriter:
             chunk = self._next_victim % have
             self._next_victim += 1
             if not int(self._table[chunk]) & PINNED:
-                self._table[chunk] = 0  # who dies in the next line leaves no chunk half cleared
+                self._table[chunk] = 0  # a process that dies in the next line leaves no chunk half cleared
                 self._rows_of(chunk)[:] = np.zeros((), self._dtype)
                 return chunk
         return None
@@ -181,7 +181,7 @@ class RingWriter:
     def _stop_growing(self, error: OSError) -> None:
         self._words[_TROUBLE] = error.errno or 0
         replaces = self._words[_CHUNKS] and not self._keep_all
-        then = "the newest rows replace the oldest" if replaces else "no more is kept in it"
+        then = "the newest rows replace the oldest" if replaces else "no more rows are kept in it"
         self._say(f"{self._path} cannot grow ({error.strerror}); {then}, the program goes on.")
 
     def _rows_of(self, chunk: int) -> Array:
@@ -193,7 +193,7 @@ class RingWriter:
         raise IndexError(chunk)
 
     def close(self) -> None:
-        """End the file: give back what was allocated and not used."""
+        """Close the file, and give back allocated space that was not used."""
         with self._lock:
             if self._file < 0:
                 return
@@ -202,7 +202,7 @@ class RingWriter:
             self.abandon()
 
     def _used_rows(self) -> int:
-        """Only where the newest rows lie last in the file is there something to give back behind them."""
+        """Return the number of rows to keep. Unless the newest rows lie last, no space can be given back."""
         chunks, rows, head = int(self._words[_CHUNKS]), self._plan.chunk_rows, self.head
         if not chunks:
             return 0
@@ -210,7 +210,7 @@ class RingWriter:
         return (chunks - 1) * rows + ((head - 1) % rows + 1 if newest_last else rows)
 
     def abandon(self) -> None:
-        """Forget the file, as it is; also in a forked child, where it is the parent's."""
+        """Let go of the file as it is; also in a forked child, where it belongs to the parent."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

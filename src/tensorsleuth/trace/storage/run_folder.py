@@ -1,4 +1,4 @@
-"""A run is a folder in a log directory: how it is named, described in run.json, and found again."""
+"""A run is a folder in a log directory. Names it, describes it in run.json, and finds it again."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tensorsleuth.trace.storage.files import open_regular, write_atomically
 
 DEFAULT_LOGDIR = "sleuth_runs"
 META_FILE = "run.json"
-TENSORFLOW_SEEN_FILE = "tensorflow.seen"  # left by live/startup/autostart.py once TensorFlow was imported
-TENSORBOARD_FOLDER = "tensorboard"  # a folder: what is watched, as event files
-FAULTS_FOLDER = "faults"  # a folder: where each thread was when a process crashed or hung, by live/startup/autostart.py
+TENSORFLOW_SEEN_FILE = "tensorflow.seen"  # written by live/startup/autostart.py once TensorFlow was imported
+TENSORBOARD_FOLDER = "tensorboard"  # a folder: watched series as TensorBoard event files
+FAULTS_FOLDER = "faults"  # a folder: the stacks of a process that crashed or hung, by live/startup/autostart.py
 PAUSED_FILE = "paused"  # in a process's folder while it waits at a break point
-HANG_FILE = "hang.json"  # that nothing happened for a time, by `sleuth run`
-SHARED_FOLDER = "shared"  # a folder: what processes of the run have to tell each other
-_MAX_META_BYTES = 4_000_000  # bytes; a longer run.json is not ours
-_MAX_START_TIME = 1e11  # seconds; a run that started later did not
+HANG_FILE = "hang.json"  # written by `sleuth run` when nothing happened for a time
+SHARED_FOLDER = "shared"  # a folder: messages between the processes of the run
+_MAX_META_BYTES = 4_000_000  # in bytes; our run.json is shorter
+_MAX_START_TIME = 1e11  # in seconds; a later start time is invalid
 _MAX_LISTED_RUNS = 5  # how many runs an error message names
 
 _META_FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -50,7 +50,7 @@ def logdir(option: str | None) -> Path:
 
 
 def create(logdir: Path, program: Sequence[str]) -> Path:
-    """Make the folder of a new run of `program` (its argv); the calling process counts as the program."""
+    """Make the folder of a new run of `program` (its argv). The calling process counts as the program."""
     started = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(started))
     run = _new_folder(logdir.absolute(), f"{stamp}-{program_stem(program)}")
@@ -59,7 +59,7 @@ def create(logdir: Path, program: Sequence[str]) -> Path:
 
 
 def join(logdir: Path, name: str, program: Sequence[str]) -> Path:
-    """The run of that name, for several programs that record as one; made by the first of them."""
+    """Return the run of that name, for several programs that record as one. The first of them makes it."""
     run = logdir.absolute() / name
     if not re.fullmatch(r"[\w][\w.-]*", name):
         raise SleuthError(f"{name!r} cannot be the name of a run: use letters, digits, '-', '_' and '.'.")
@@ -68,32 +68,32 @@ def join(logdir: Path, name: str, program: Sequence[str]) -> Path:
         run.mkdir()
     except FileExistsError:
         if not run.is_dir() or foreign_files(run):
-            raise SleuthError(f"{run} is there, and is not a run. Choose another name.") from None
+            raise SleuthError(f"{run} exists and is not a run. Choose another name.") from None
     else:
         _describe(run, program, joined=True)
     return run
 
 
 def write_pid(run: Path, pid: int) -> None:
-    """Say which process is the program."""
+    """Write which process is the program."""
     _write_meta(run, {**read_meta(run), "pid": pid})
 
 
 def write_end(
     run: Path, exit_code: int | None, signal_name: str | None = None, facts: Mapping[str, Any] | None = None
 ) -> None:
-    """Say how the program ended: with an exit code, or by a signal; and what else is known of its end."""
+    """Write how the program ended: its exit code or signal, and other facts about its end."""
     ended = {"time": time.time(), "exit": exit_code, "signal": signal_name, **(facts or {})}
     with _exclusive(run):
         meta = read_meta(run)
         earlier = meta.get("ended", {})
         if earlier.get("exit") or earlier.get("signal"):
-            ended = earlier  # of another program that joined the run: one that failed is told
+            ended = earlier  # keep the failure of another program that joined the run
         _write_meta(run, {**meta, "ended": ended})
 
 
 def read_meta(run: Path) -> dict[str, Any]:
-    """Return the content of run.json, without what is missing, corrupt or of another type."""
+    """Return the content of run.json, without entries that are missing, corrupt or of another type."""
     try:
         with open_regular(run / META_FILE) as file:
             meta = json.loads(file.read(_MAX_META_BYTES))
@@ -110,7 +110,7 @@ def read_meta(run: Path) -> dict[str, Any]:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder holds a run: its run.json, or what a process recorded."""
+    """Return whether a folder is a run: it has a run.json, or the folder of a process."""
     return (folder / META_FILE).is_file() or any(path.is_dir() for path in folder.glob("p-*"))
 
 
@@ -122,7 +122,7 @@ def foreign_files(run: Path) -> list[str]:
 
 
 def is_alive(run: Path) -> bool:
-    """Return whether the program of this run is still going, as far as this machine can tell."""
+    """Return whether the program of this run is still running, as far as this machine can tell."""
     meta = read_meta(run)
     if meta.get("joined"):
         return any(is_running(*found) for found in _recording_processes(run))
@@ -131,7 +131,7 @@ def is_alive(run: Path) -> bool:
 
 
 def is_running(pid: int, started: float) -> bool:
-    """Return whether a process of this machine, which was there at that time (epoch), still is."""
+    """Return whether a process of this machine that was running at a time (epoch) is still running."""
     if pid <= 0:
         return False
     try:
@@ -140,11 +140,11 @@ def is_running(pid: int, started: float) -> bool:
         pass
     except (OSError, OverflowError):
         return False
-    return _process_start(pid) <= started + 60  # else the number was given out again
+    return _process_start(pid) <= started + 60  # a later start: another process has the pid
 
 
 def _recording_processes(run: Path) -> Iterator[tuple[int, float]]:
-    """The pid of each process that recorded into a run, and since when: its folder is named after them."""
+    """Yield the pid and the start time of each process that recorded into a run, from its folder's name."""
     for folder in run.glob("p-*"):
         found = re.fullmatch(r"p-(\d+)-(\d+)", folder.name)
         if found is not None:
@@ -152,7 +152,7 @@ def _recording_processes(run: Path) -> Iterator[tuple[int, float]]:
 
 
 def list_runs(logdir: Path) -> list[Path]:
-    """All runs of a log directory, newest first."""
+    """Return all runs of a log directory, newest first."""
     try:
         folders = [path for path in logdir.absolute().iterdir() if path.is_dir() and is_run(path)]
     except FileNotFoundError:
@@ -163,7 +163,7 @@ def list_runs(logdir: Path) -> list[Path]:
 
 
 def find(logdir: Path, query: str | None) -> Path:
-    """The run that is meant: the latest for None, else a path, a name, or the start of one name."""
+    """Return the requested run: the latest for None, else by path, name, or the start of a name."""
     runs = list_runs(logdir)
     if query is None:
         return _latest(logdir, runs)
@@ -177,7 +177,7 @@ def find(logdir: Path, query: str | None) -> Path:
 
 
 def program_stem(program: Sequence[str]) -> str:
-    """A short name for a program, fit for a folder: train for train.py, pkg.mod for -m pkg.mod."""
+    """Return a short name for a program, fit for a folder: train for train.py, pkg.mod for -m pkg.mod."""
     first = program[0] if program else ""
     if first == "-m" and len(program) > 1:
         name = program[1]
@@ -196,7 +196,7 @@ def _new_folder(logdir: Path, name: str) -> Path:
     logdir.mkdir(parents=True, exist_ok=True)
     for candidate in _numbered(name):
         try:
-            (logdir / candidate).mkdir()  # fails if another process took the name: no race
+            (logdir / candidate).mkdir()  # fails if another process took the name, so there is no race
             return logdir / candidate
         except FileExistsError:
             continue
@@ -211,7 +211,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _exclusive(run: Path) -> Iterator[None]:
-    """Until this is left, no other process writes how a program of the run ended."""
+    """Hold a lock, so that no other process of the run writes its end meanwhile."""
     folder = os.open(run, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):  # a file system without locks
@@ -228,12 +228,12 @@ def _write_meta(run: Path, meta: dict[str, Any]) -> None:
 def _cwd() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it was deleted under us
+    except OSError:  # the directory was deleted
         return ""
 
 
 def _age(run: Path) -> tuple[float, str]:
-    """Sorts newest first; what run.json says counts more than the folder's time, which copying changes."""
+    """Return a sort key, newest first. The time in run.json counts more than the folder's, which copying changes."""
     try:
         started = float(read_meta(run).get("started") or run.stat().st_mtime)
     except (OSError, OverflowError):
@@ -242,7 +242,7 @@ def _age(run: Path) -> tuple[float, str]:
 
 
 def _process_start(pid: int) -> float:
-    """When a process was started (epoch), 0 where the machine does not say."""
+    """Return the time at which a process was started (epoch), or 0 if the machine does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -263,16 +263,16 @@ def _not_found(logdir: Path, query: str, runs: list[Path], matches: list[Path]) 
         return f"{query!r} could be {len(matches)} runs in {where}: {_names(matches)}. Type more of the name."
     if Path(query).is_dir():
         return (
-            f"{query!r} is a folder but not a run: it has no {META_FILE} and no p-* folder. See them: "
+            f"{query!r} is a folder but not a run: it has no {META_FILE} and no p-* folder. List the runs: "
             f"{_list_command(logdir)}"
         )
     if not runs:
         return f"no run {query!r}: there is no run in {where} yet. Make one: sleuth run program.py"
-    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: {_list_command(logdir)}"
+    return f"no run {query!r} in {where}; the runs there: {_names(runs)}. List them all: {_list_command(logdir)}"
 
 
 def _list_command(where: Path) -> str:
-    """The command that lists them, from where the user stands."""
+    """Return the command that lists the runs, relative to the user's directory."""
     is_usual = where.absolute() == logdir(None).absolute()
     return "sleuth runs" if is_usual else f"sleuth runs --logdir {shlex.quote(os.path.relpath(where))}"
 

@@ -1,4 +1,4 @@
-"""Steps that were saved with a run: where they are, and what they say of themselves."""
+"""Steps that were saved with a run: their folders and descriptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DESCRIPTION_FILE = "step.json"
 
 @dataclass(frozen=True)
 class SavedStep:
-    """One call of a function that went bad."""
+    """One call of a function that produced a bad value."""
 
     folder: Path
     step: int
@@ -25,7 +25,7 @@ class SavedStep:
 
 
 def read_step(folder: Path) -> SavedStep:
-    """The step that lies in a folder; an error that says what is wrong with it."""
+    """Read the step in a folder, or raise an error that says what is wrong with it."""
     try:
         described = json.loads((folder / DESCRIPTION_FILE).read_text())
         if described["format"] != STEP_FORMAT:
@@ -40,7 +40,7 @@ def read_step(folder: Path) -> SavedStep:
 
 
 def saved_steps_of(run: Path) -> list[SavedStep]:
-    """The complete steps that were saved with a run, in the order in which they happened."""
+    """Return the complete steps that were saved with a run, oldest first."""
     folders = [path.parent for path in run.glob(f"p-*/{STEPS_FOLDER}/*/{DESCRIPTION_FILE}")]
     steps = [read_step(folder) for folder in folders]
     return sorted(steps, key=lambda step: (step.step, int(step.folder.name) if step.folder.name.isdigit() else 0))

@@ -1,4 +1,4 @@
-"""Numbers shapes as they come, and writes each once: the Python twin of native/src/files/shapes.cc."""
+"""Numbers shapes, and writes each once. It is the Python twin of native/src/files/shapes.cc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHAPE_PLAN = RingPlan(SHAPE.itemsize, 2048, 512)  # a million shapes, and a tabl
 
 
 class ShapeWriter:
-    """Hands out the numbers of shapes, from 1 on; 0 once the table is full."""
+    """Hands out the numbers of shapes, starting at 1, and 0 once the table is full."""
 
     def __init__(self, folder: Folder, say: Callable[[str], None]) -> None:
         self._ring = RingWriter(folder / "shapes.bin", SHAPE, SHAPE_PLAN, say, keep_all=True)

@@ -1,4 +1,4 @@
-"""Makes a run of any length without a program, in the files that a recording writes: for benchmarks and tests."""
+"""Makes a run of any length without a program, as a recording would write it, for benchmarks and tests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.size_plan import CHUNK_ROWS, make_plan
 
 PID = 4242
-NODES = 1000  # of the one function, each with one output: a step writes as many events
+NODES = 1000  # of the function, each with one output: so a step writes as many events
 DTYPE = 1  # float32
 STEP_NS = 1_000_000
 SHAPES = ((), (32,), (32, 64), (64, 64))
-BLOCK_ROWS = 16 * CHUNK_ROWS  # how many are made at a time
+BLOCK_ROWS = 16 * CHUNK_ROWS  # rows that are made at a time
 HEALTHY = EventFlag.LOOKED | EventFlag.COUNTED | EventFlag.RANGED
 CALLS_A_STEP = (CallKind.FUNCTION, CallKind.JOIN, CallKind.ENDED)
 
@@ -45,7 +45,7 @@ def write(path: Path, events: int, bad: int = 100) -> Path:
 
 
 def _write_catalogue(folder: Path, steps: int) -> tuple[int, int]:
-    """The ids of the eager op that calls the function, and of the function's first tensor."""
+    """Write the catalogue; return the ids of the eager op that calls the function, and of its first tensor."""
     catalog = CatalogWriter(folder, lambda path: path == __file__)
     catalog.meta({"version": 1, "pid": PID, "argv": ["synthetic.py"], "settings": {"mode": "FULL_HEALTH"}})
     sites = [catalog.site([(__file__, line, "train"), ("/tf/ops.py", line, "op")]) for line in range(1, 60)]
@@ -77,7 +77,7 @@ def _events(begin: int, end: int, first: int, bad_rows: Array) -> Array:
     rows = np.zeros(end - begin, EVENT)
     rows["time"] = number * (STEP_NS // NODES)
     rows["step"] = number // NODES + 1
-    rows["tensor"] = first + 1 + number % NODES  # after the argument
+    rows["tensor"] = first + 1 + number % NODES  # number 0 is the argument
     rows["shape"] = number % NODES % len(SHAPES) + 1
     rows["thread"] = number % 2 + 1
     rows["dtype"] = DTYPE

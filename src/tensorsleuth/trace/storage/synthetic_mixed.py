@@ -1,4 +1,4 @@
-"""Makes a run of any length that is less alike in itself than `synthetic`: processes, threads, eager ops, loops."""
+"""Makes a run that is more varied than one of `synthetic`: processes, threads, eager ops, loops."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.synthetic import DTYPE, HEALTHY, PID, SHAPES, _shapes, _write_ring
 
-STRAIGHT, LOOP, EAGER = 40, 20, 40  # of a step's events: ops of a function, iterations of its loop, eager ops
+STRAIGHT, LOOP, EAGER = 40, 20, 40  # events of a step: ops of a function, iterations of its loop, eager ops
 STEP = STRAIGHT + LOOP + EAGER
 CALLS = 3 + EAGER  # rows of a step
 STEP_NS = 1_000_000
 
 
 def write(path: Path, events: int, processes: int = 2) -> Path:
-    """A run of so many events in all; one in 1000 is bad from the middle on, and goes on to Python."""
+    """Make a run of so many events in all. From the middle on, one in 1000 is bad and is returned to Python."""
     path.mkdir(parents=True)
     meta = {"version": 1, "program": ["mixed.py"], "cwd": "/", "python": "python3", "started": 1.7e9, "pid": PID}
     (path / run_folder.META_FILE).write_text(
@@ -44,7 +44,7 @@ def _process(folder: Path, events: int, pid: int) -> None:
 
 
 def _catalogue(folder: Path, steps: int, pid: int) -> tuple[int, int, int, int]:
-    """Ids: of the call of the function, of the first eager op, of the first tensors of both."""
+    """Return the ids of the call of the function, the first eager op, and the first tensors of both."""
     catalog = CatalogWriter(folder, lambda path: path == __file__)
     catalog.meta({"version": 1, "pid": pid, "settings": {"mode": "FULL_HEALTH"}, "devices": ["/device:CPU:0"]})
     sites = [catalog.site([(__file__, line, "train"), ("/tf/ops.py", line, "op")]) for line in range(1, 60)]
@@ -98,7 +98,7 @@ def _events(first: int, eager: int, events: int, begin: int, end: int) -> Array:
 
 
 def _calls(function: int, ops: int, begin: int, end: int) -> Array:
-    """Return the calls of a step: the function, its step id, its end; then a chain of eager ops."""
+    """Return the rows of a step: the function, its step id, its end, then a chain of eager ops."""
     number = np.arange(begin, end)
     at, step = number % CALLS, number // CALLS
     eager = at >= 3

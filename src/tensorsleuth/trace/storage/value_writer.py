@@ -1,4 +1,4 @@
-"""Keeps the values of tensors in full, within a bound: the Python twin of native/src/files/values.cc."""
+"""Keeps the full values of tensors within a bound. It is the Python twin of native/src/files/values.cc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.trace.storage.size_plan import RingPlan
 
 
 class ValueWriter:
-    """Writes values round and round in values.bin; an offset never repeats, its place is the rest by the bound."""
+    """Writes values to values.bin as a ring. An offset never repeats; modulo the bound, it is the place in the file."""
 
     def __init__(self, folder: Folder, bound: int, say: Callable[[str], None]) -> None:
         self._bound = bound
@@ -25,7 +25,7 @@ class ValueWriter:
         self._rows = RingWriter(folder / "value_rows.bin", VALUE, plan, say)
 
     def keep(self, event: int, data: memoryview) -> bool:
-        """Write the value of an event's tensor; False where it does not fit or the disk is full."""
+        """Write the value of an event's tensor; return False if it does not fit or the disk is full."""
         with self._lock:
             start = self._room_for(data.nbytes)
             if start is None or not self._write(data, start % self._bound):
@@ -33,7 +33,7 @@ class ValueWriter:
             return self._rows.append(lambda _: (event, start, data.nbytes, 1)) is not None
 
     def _room_for(self, size: int) -> int | None:
-        """Return the offset for the value; a value never straddles the end of the file."""
+        """Return the offset for a value, which must not straddle the end of the file."""
         if self._file < 0 or not 0 < size <= self._bound:
             return None
         over = self._end % self._bound + size > self._bound
@@ -49,11 +49,11 @@ class ValueWriter:
             while done < data.nbytes:
                 done += os.pwrite(self._file, data[done:], place + done)
         except OSError:
-            return False  # a full disk: the event stays, its value does not
+            return False  # the disk is full: the event stays without its value
         return True
 
     def freeze_soon(self) -> None:
-        """After a quarter of the bound more, write over nothing: what surrounds the alarm stays."""
+        """Stop overwriting after another quarter of the bound, so that the values around the alarm stay."""
         self._frozen = max(self._end + self._bound // 4, self._bound)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Turns the bytes of a kept value back into an array."""
+"""Converts the bytes of a kept value to an array."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BFLOAT16 = 14
 
 
 def read_bytes(path: Path, offset: int, size: int) -> bytes:
-    """So many bytes of a file, or as many as there are."""
+    """Return `size` bytes of a file, or fewer at its end."""
     with open_regular(path) as file:
         there = os.fstat(file.fileno()).st_size - offset
         return os.pread(file.fileno(), min(size, there), offset) if there > 0 else b""
 
 
 def decode(data: bytes, dtype: int, shape: tuple[int, ...]) -> Array | None:
-    """The value; bfloat16 as float32, float8 as its bits; None where the bytes do not make up the shape."""
+    """Return the value: bfloat16 as float32, float8 as its bits, None if the bytes do not fit the shape."""
     known = dtype_of(dtype)
     if known.kind is DTypeKind.OTHER or not data or len(data) != known.itemsize * math.prod(shape):
         return None

@@ -10,14 +10,14 @@ from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 
 
 def format_mismatch(name: str, meta: Mapping[str, Any]) -> str | None:
-    """Say that the file `name` has another format than this version reads; None if it has the same or names none."""
+    """Return that the file `name` has another format than this version reads, or None if it does not."""
     number = meta.get("version", TRACE_FORMAT)
     is_known = number == TRACE_FORMAT or not isinstance(number, int)
     return None if is_known else f"{name} has format {number}, not {TRACE_FORMAT}"
 
 
 def version_message(folder: str, meta: Mapping[str, Any], seen: Sequence[str]) -> str:
-    """Return one sentence for all files of a process or a run; `seen` is what differs."""
+    """Return one sentence for all files of a process or a run; `seen` lists the differences."""
     version = meta.get("tensorsleuth")
     return (
         f"{folder} was written by {_writer(version)}, and this is {VERSION}, which cannot read it "
