@@ -138,7 +138,7 @@ def test_keyboard_interrupt_ends_as_python_does(place: Path) -> None:
     ("arguments", "said"),
     [
         (["nothing.py"], "there is no program 'nothing.py' in"),
-        (["folder"], "'folder' is a folder with no __main__.py"),
+        (["folder"], "'folder' is a folder without a __main__.py"),
         (["-m"], "-m needs a module"),
         (["--mode", "FULL", "prog.py"], "'FULL'"),
         (["--op-regex", "(", "prog.py"], "not a regular expression"),

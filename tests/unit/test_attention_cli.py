@@ -161,9 +161,12 @@ def test_json_has_all_of_it(run: Path, vocab: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--layer", "decoder"], "no attention has that name; there is lm/block_0/attention, lm/block_1/attention"),
+        (
+            ["--layer", "decoder"],
+            "no attention layer has that name. The layers are lm/block_0/attention, lm/block_1/attention",
+        ),
         (["--layer", "("], "is not a regular expression"),
-        (["--head", "4"], "--head 4: there are 4 heads, 0 to 3."),
+        (["--head", "4"], "--head 4: the heads are 0 to 3."),
         (["--sample", "2"], "--sample 2: of lm/block_0/attention the weights were kept of 2 samples, 0 to 1."),
         (["--vocab", "nowhere.txt"], "nowhere.txt"),
         (["--head", "-1"], "-1 is not in the range"),
@@ -205,7 +208,7 @@ def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
     made.attention("mha", [weights(1, (1, 1, 6, 6))])
     run = made.write()
     assert "1 layer, 1 head · 1 sample, step 300" in asked(run)[1]
-    assert "--head 3: there is one head, 0." in asked(run, "--head", "3")[1]
+    assert "--head 3: the only head is 0." in asked(run, "--head", "3")[1]
     assert "--sample 3: of mha the weights were kept of sample 0 only." in asked(run, "--sample", "3")[1]
 
 

@@ -80,7 +80,9 @@ def test_infer_tells_what_the_sample_has_that_is_never_right() -> None:
     done = sleuth("infer", "bad.npz")
     assert done.exit_code == 0 and "[features." in done.stdout
     said = " ".join(done.stderr.split())
-    assert "The schema accepts what is wrong with " in said and said.endswith("see first: sleuth data check bad.npz")
+    assert "The schema accepts the problems of " in said and said.endswith(
+        "Look at them first: sleuth data check bad.npz"
+    )
     assert "see first" not in sleuth("infer", "good.npz").stderr
 
 

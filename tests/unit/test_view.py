@@ -171,7 +171,7 @@ def test_it_serves_until_ctrl_c_which_is_no_error(logdir: Path) -> None:
 @needs_page
 def test_it_waits_for_the_first_run(tmp_path: Path) -> None:
     with viewing("--logdir", tmp_path / "empty", "--port", 0) as (process, lines):
-        assert "the page waits for the first. Make one: sleuth run program.py" in lines[0]
+        assert "The page waits for the first. Record one: sleuth run program.py" in lines[0]
         assert process.stderr is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)/   \(Ctrl-C", process.stderr.readline())
         assert found

@@ -1,4 +1,4 @@
-"""The commands there are. Each is `command` in the module of its name, imported when it is asked for."""
+"""The names of the commands. Each command is the object `command` in the module of its name, imported when needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `sleuth` command: finds the command that is asked for, and turns errors into sentences."""
+"""The `sleuth` command: finds the requested command, and turns errors into sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported one by one; the only place where errors become exit codes."""
+    """A group whose commands are imported one by one. Only here do errors become exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(command_table.COMMAND_NAMES)
@@ -40,7 +40,7 @@ def _version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
     try:
         click.echo(f"tensorsleuth {version('tensorsleuth')}")
     except PackageNotFoundError:
-        click.echo("tensorsleuth, from a source tree that is not installed")
+        click.echo("tensorsleuth, from a source tree without installation")
     ctx.exit()
 
 
@@ -55,13 +55,13 @@ def cli() -> None:
     sleuth run train.py --epochs 3    record any program, unedited
     sleuth why                        which line went wrong first, and why
     sleuth profile                    where its time goes
-    sleuth view                       look around in it, in the browser
+    sleuth view                       browse it on a page
     sleuth debug                      walk through it, in the terminal
     sleuth memory                     where its memory went
-    sleuth attention                  what the heads of its model look at
+    sleuth attention                  what the attention heads of its model attend to
     sleuth layers                     its layers, gradients and updates over the steps
-    sleuth runs                       what was recorded
-    sleuth info                       the latest run
+    sleuth runs                       the recorded runs
+    sleuth info                       facts about the latest run
     sleuth doctor                     whether this machine is ready
     """
 

@@ -1,4 +1,4 @@
-"""`sleuth attention`: what the heads of a model look at."""
+"""`sleuth attention`: which positions the attention heads of a model attend to."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_PICTURES = 8
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--layer", metavar="REGEX", help="Only attention layers whose name, or scopes of it, match.")
-@click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, and its heat map.")
+@click.option("--layer", metavar="REGEX", help="Only attention layers whose name or scopes match.")
+@click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, with its heat map.")
 @click.option("--sample", type=click.IntRange(0), metavar="N", help="Heat maps of this sample.  [default: 0]")
 @click.option("--step", type=int, metavar="N", help="The sample nearest to this training step.  [default: the last]")
 @click.option(
@@ -51,11 +51,11 @@ def command(
     logdir: Path,
     as_json: bool,
 ) -> None:
-    """Tell what the attention of a model looks at, and which heads are remarkable.
+    """Show what the attention heads of a model attend to, and which heads are remarkable.
 
-    Entropy, distance, sink share, collapse and weight ahead of each head over the steps; heads that are dead or
-    collapsed, rows that are broken, weight on padding, a causal model that looks ahead. With --head or --sample the
-    weights as a heat map. RUN is a name, the start of one, or a path; the latest when left out.
+    For each head over the steps: entropy, distance, sink share, collapse and weight ahead. Remarks name dead or
+    collapsed heads, invalid rows, weight on padding, and causal models that attend to later positions. With --head or
+    --sample, the weights as a heat map. RUN is a name, the start of a name, or a path; by default the latest run.
 
     \b
     sleuth attention
@@ -108,11 +108,11 @@ def _chosen(
     found = [one for one in seen if is_named(one.name)]
     if not found:
         raise SleuthError(
-            f"--layer {layer}: no attention has that name; there is {_listed([one.name for one in seen])}."
+            f"--layer {layer}: no attention layer has that name. The layers are {_listed([one.name for one in seen])}."
         )
     most = max(one.heads for one in found)
     if head is not None and head >= most:
-        there = f"there are {most} heads, 0 to {most - 1}" if most > 1 else "there is one head, 0"
+        there = f"the heads are 0 to {most - 1}" if most > 1 else "the only head is 0"
         raise SleuthError(f"--head {head}: {there}.")
     return [one for one in found if head is None or head < one.heads]
 

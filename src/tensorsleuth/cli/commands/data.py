@@ -1,4 +1,4 @@
-"""`sleuth data`: looks at data before it goes into a model."""
+"""`sleuth data`: checks data before it goes into a model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tensorsleuth.data.report import DataReport
     from tensorsleuth.data.schema import Progress
 
-EXIT_OK, EXIT_PROBLEMS = 0, 1  # 2, where something cannot be read, is that of every command
+EXIT_OK, EXIT_PROBLEMS = 0, 1  # 2, as in every command: something cannot be read
 
 
 @click.group("data")
 def command() -> None:
-    """Look at data before it goes into a model.
+    """Check data before it goes into a model.
 
     \b
     sleuth data check train.npz
@@ -35,11 +35,11 @@ def command() -> None:
 @command.command("infer")
 @click.argument("sample", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write the schema to this file, not to the screen."
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the schema to this file.  [default: stdout]"
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 def infer(sample: Path, output: Path | None, force: bool) -> None:
-    """Write the schema that a SAMPLE suggests, for you to read and correct.
+    """Write the schema that SAMPLE suggests, for you to read and correct.
 
     SAMPLE is a .npz, .npy, .csv, .parquet, .jsonl or .tfrecord file.
 
@@ -52,7 +52,7 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
     from tensorsleuth.data.schema_file import dumps
 
     if output is not None and output.exists() and not force:
-        raise SleuthError(f"{output} exists already and may hold your changes. Choose another name, or add --force.")
+        raise SleuthError(f"{output} exists already and may contain your changes. Choose another name, or add --force.")
     with _progress() as progress:
         schema = Schema.infer(sample, progress)
         wrong = check(None, sample, progress=progress).errors
@@ -62,10 +62,10 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
         schema.save(output)
     if wrong:
         names = ", ".join(dict.fromkeys(one.name for one in wrong))
-        terminal.note(f" The schema accepts what is wrong with {names}; see first: sleuth data check {sample}")
+        terminal.note(f" The schema accepts the problems of {names}. Look at them first: sleuth data check {sample}")
     if output is None:
         return
-    terminal.note(f" {output} describes {sample}. Read it, correct what is not intended, then:")
+    terminal.note(f" {output} describes {sample}. Read it, correct it where needed, then:")
     terminal.note(f" sleuth data check {sample} --schema {output}")
 
 
@@ -95,11 +95,11 @@ def check(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Say what is wrong with the data in PATH, and in VALIDATION beside it.
+    """Report problems of the data in PATH, and of VALIDATION together with it.
 
-    Without a schema, only what is always wrong: NaN, infinities, constants, rows that come twice or are in both
-    files, gaps in the labels, images that were not scaled. The exit code is 0 where nothing is wrong, 1 where something
-    is, 2 where a file cannot be read. With --tokens: ids, masks and labels of models of text, and the text itself.
+    Without a schema, it reports only what is always wrong: NaN, infinities, constants, duplicate rows, rows in both
+    files, gaps in the labels, images that were not scaled. With --tokens, it checks ids, masks and labels of text
+    models, and the text itself. The exit code is 0 if nothing is wrong, 1 if something is, 2 if a file cannot be read.
 
     \b
     sleuth data check train.npz
@@ -134,7 +134,7 @@ def _show(ctx: click.Context, report: DataReport, as_json: bool, hint: str = "")
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """A bar on stderr, where that is a terminal; it goes when the work is done."""
+    """Show a progress bar on stderr during the work, if stderr is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)

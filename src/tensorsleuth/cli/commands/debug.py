@@ -23,14 +23,14 @@ EXIT_FAILED = 2
 @click.command()
 @click.argument("run", required=False)
 @click.option("-c", "commands", multiple=True, metavar="COMMAND", help="Run this command and print; may be repeated.")
-@click.option("--attach", is_flag=True, help="Attach to the live program while it is paused.")
+@click.option("--attach", is_flag=True, help="Attach to the paused program.")
 @common.logdir
 @click.pass_context
 def command(ctx: click.Context, run: str | None, commands: tuple[str, ...], attach: bool, logdir: Path) -> None:
     """Walk through what a program computed: tensors, alerts, graph, source, values.
 
-    RUN is a name, the start of one, or a path; the latest when left out. Everything is done by keyboard; ? lists the
-    keys, : takes commands, and the names of tfdbg work there (lt, pt, ni, li, lo, ps, eval, run -f).
+    RUN is a name, the start of a name, or a path; by default the latest run. The keyboard does everything: ? lists the
+    keys, : takes commands. The commands of tfdbg work too (lt, pt, ni, li, lo, ps, eval, run -f).
 
     \b
     sleuth debug
@@ -43,7 +43,7 @@ def command(ctx: click.Context, run: str | None, commands: tuple[str, ...], atta
     from tensorsleuth.ui.debugger.debugger import Debugger
     from tensorsleuth.ui.debugger.live_program import connect, holds_address
 
-    bare = attach and run is not None and holds_address(Path(run))  # a program that records nothing
+    bare = attach and run is not None and holds_address(Path(run))  # it may be a program that records nothing
     path = Path(str(run)) if bare else run_folder.find(logdir, run)
     with closing(connect(path)) if attach else nullcontext() as live:
         debugger = Debugger(Trace(path) if bare else open_trace(path), live)
@@ -58,7 +58,7 @@ def _open(debugger: Debugger) -> int:
 
 
 def _print(debugger: Debugger, commands: tuple[str, ...]) -> int:
-    """Run commands one after the other; what is wrong with one does not stop the next."""
+    """Run commands one after the other. An error in one does not stop the next."""
     from tensorsleuth.ui.debugger.rendering import render_result
 
     failed = 0

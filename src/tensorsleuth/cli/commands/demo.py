@@ -19,11 +19,11 @@ SETTINGS = {"mode": DEFAULT_MODE.name, "op_regex": None, "tensor_dtypes": None, 
 @common.logdir
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS]...")
 def command(flags: tuple[str, ...], logdir: Path) -> None:
-    """Watch a small program that cannot learn, and see which line is at fault.
+    """Run a small program that cannot learn, and see which line is at fault.
 
-    It trains a perceptron on handwritten digits, on the low-level API, and its accuracy sticks at
-    chance. FLAGS are passed on to it, those of the tfdbg2 tutorial among them; with --dump_dir it
-    records itself, as a program does that calls enable_dump_debug_info.
+    It trains a perceptron on handwritten digits, with the low-level API, and its accuracy stays at
+    chance. FLAGS are passed on to the program, including those of the tfdbg2 tutorial. With --dump_dir
+    the program records itself, as after a call of enable_dump_debug_info.
 
     \b
     sleuth demo

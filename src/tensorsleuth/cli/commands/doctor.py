@@ -1,4 +1,4 @@
-"""`sleuth doctor`: is this machine ready?"""
+"""`sleuth doctor`: checks whether this machine is ready."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tensorsleuth.ui.terminal import console
 @common.as_json
 @click.pass_context
 def command(ctx: click.Context, logdir: Path, as_json: bool) -> None:
-    """Say what this machine has, and what a recording here would cover.
+    """Show what this machine has, and what a recording here would cover.
 
-    Ends with 0 if a program would be recorded here, else with 1.
+    The exit code is 0 if a program would be recorded here, else 1.
 
     \b
     sleuth doctor

@@ -1,4 +1,4 @@
-"""`sleuth info`: one run in full."""
+"""`sleuth info`: all facts about one run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tensorsleuth.ui.terminal import console
 @common.logdir
 @common.as_json
 def command(run: str | None, logdir: Path, as_json: bool) -> None:
-    """Tell what is known about a run: program, end, steps, tensors, size.
+    """Show the facts about a run: program, end, steps, tensors, size.
 
-    RUN is a name, the start of one, or a path; the latest when left out.
+    RUN is a name, the start of a name, or a path; by default the latest run.
 
     \b
     sleuth info

@@ -1,4 +1,4 @@
-"""`sleuth layers`: what leaves each layer, how gradients flow back, how far weights move."""
+"""`sleuth layers`: outputs of layers, gradients, and updates of weights."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from tensorsleuth.trace.series.watched import WatchedSeries
 
 OTHER_VIEWS = {"gradient": "how gradients flow back", "update": "how far weights move"}
-NO_OUTPUTS = " No layer output was recorded: the ops belong to no layer, or ran eagerly."
+NO_OUTPUTS = " No layer output was recorded. The ops belong to no layer, or ran eagerly."
 ChosenSeries = dict[str, "list[WatchedSeries]"]
 
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--gradients", is_flag=True, help="How gradients flow, from the last layer to the first.")
-@click.option("--updates", is_flag=True, help="How far each step moves the weights.")
-@click.option("--layer", metavar="REGEX", help="Only layers and variables whose name, or scopes of it, match.")
+@click.option("--gradients", is_flag=True, help="Show gradients, from the last layer to the first.")
+@click.option("--updates", is_flag=True, help="Show how far each step moves the weights.")
+@click.option("--layer", metavar="REGEX", help="Only layers and variables whose name or scopes match.")
 @click.option("--step", type=int, metavar="N", help="The sample nearest to this training step.  [default: the last]")
 @common.logdir
 @common.as_json
 def command(
     run: str | None, gradients: bool, updates: bool, layer: str | None, step: int | None, logdir: Path, as_json: bool
 ) -> None:
-    """Tell what happens in the layers of a model, over the steps.
+    """Show what happens in the layers of a model over the steps.
 
-    What leaves each layer: shape, mean, standard deviation, norm, zeros, dead units, saturation; how it grows from
-    block to block. With --gradients their norms, from the last layer to the first; with --updates how far each
-    step moves the weights. RUN is a name, the start of one, or a path; the latest when left out.
+    For the output of each layer: shape, mean, standard deviation, norm, zeros, dead units, saturation, and the growth
+    from block to block. With --gradients: the norms of gradients, from the last layer to the first. With --updates:
+    how far each step moves the weights. RUN is a name, the start of a name, or a path; by default the latest run.
 
     \b
     sleuth layers
@@ -98,7 +98,7 @@ def _chosen(trace: Trace, layer_statistics: LayerStatistics, layer: str | None) 
     found = {kind: [one for one in series if is_named(one.name)] for kind, series in seen.items()}
     if not any(found.values()):
         raise SleuthError(
-            f"--layer {layer}: no layer or variable has that name. All of them: {sleuth_command('layers', trace.path)}"
+            f"--layer {layer}: no layer or variable has that name. List them: {sleuth_command('layers', trace.path)}"
         )
     return found
 
@@ -127,4 +127,4 @@ def _show(
     if parts["update"] and chosen_series["update"]:
         shown += [report.updates_table([ratio_curve(one) for one in chosen_series["update"]], step, width), Text()]
     head = report.headline(outputs, len(chosen_series["gradient"]), len(chosen_series["update"]))
-    terminal.show(Group(head, Text(), *more, *(shown[:-1] or [Text(" None of that was seen.", "dim")])))
+    terminal.show(Group(head, Text(), *more, *(shown[:-1] or [Text(" None of these were recorded.", "dim")])))

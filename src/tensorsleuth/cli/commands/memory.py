@@ -20,9 +20,9 @@ DEFAULT_GROUPS = ("kind", "layer", "line")
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--by", type=click.Choice(GROUPS), help="Add up the tensors by this only.  [default: kind, layer, line]")
-@click.option("--at", metavar="TIME|STEP", help="This moment instead of the peak: seconds, or step3.")
-@click.option("--fit", is_flag=True, help="The largest batch that fits, and what would help.")
+@click.option("--by", type=click.Choice(GROUPS), help="Group the tensors by this only.  [default: kind, layer, line]")
+@click.option("--at", metavar="TIME|STEP", help="Show this time instead of the peak: seconds, or step3.")
+@click.option("--fit", is_flag=True, help="Predict the largest batch that fits, and what would help.")
 @click.option("--limit", metavar="SIZE", help="With --fit: the memory available, 12GB.  [default: as recorded]")
 @click.option("--batch", type=click.IntRange(1), help="With --fit: predict this batch size.  [default: as recorded]")
 @click.option("--sequence", type=click.IntRange(1), help="With --fit: predict this sequence length.")
@@ -39,12 +39,11 @@ def command(
     logdir: Path,
     as_json: bool,
 ) -> None:
-    """Tell where the memory of a run went, and which batch fits.
+    """Show where the memory of a run went, and which batch fits.
 
-    Resident memory over time, and the moment when it was highest, opened up: the tensors that were alive, by what they
-    were for, by layer and by line; and what was not in tensors. With --fit a model of that peak: the largest batch and
-    the longest sequence that fit, and what would help by how much. RUN is a name, the start of one, or a path; the
-    latest when left out.
+    Resident memory over time, and a breakdown of its peak: the live tensors by purpose, layer and line, and the memory
+    outside of tensors. With --fit, a model of that peak predicts the largest batch and the longest sequence that fit,
+    and how much each remedy would save. RUN is a name, the start of a name, or a path; by default the latest run.
 
     \b
     sleuth memory

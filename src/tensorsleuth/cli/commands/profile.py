@@ -16,11 +16,11 @@ DEFAULT_ROWS = 10
 @click.command()
 @click.argument("run", required=False)
 @click.option(
-    "--by", type=click.Choice(["op", "layer", "line"]), default="op", show_default=True, help="Sum up by what."
+    "--by", type=click.Choice(["op", "layer", "line"]), default="op", show_default=True, help="Sum up the time by this."
 )
 @click.option("--step", type=int, metavar="N", help="Only this training step.")
 @click.option(
-    "--rows", type=click.IntRange(1), default=DEFAULT_ROWS, show_default=True, help="How many lines of the table."
+    "--rows", type=click.IntRange(1), default=DEFAULT_ROWS, show_default=True, help="Show this many rows of the table."
 )
 @click.option(
     "--chrome",
@@ -33,10 +33,10 @@ DEFAULT_ROWS = 10
 def command(
     run: str | None, by: str, step: int | None, rows: int, chrome: Path | None, logdir: Path, as_json: bool
 ) -> None:
-    """Tell where the time went: input, Python, which op, layer and line.
+    """Show where the time went: input, Python, which op, layer and line.
 
-    RUN is a name, the start of one, or a path; the latest when left out. Steps in which a function
-    ran for the first time are left out of the sums, and told among the slowest.
+    RUN is a name, the start of a name, or a path; by default the latest run. Steps in which a function
+    ran for the first time are not in the sums, but among the slowest steps.
 
     \b
     sleuth profile

@@ -18,16 +18,16 @@ from tensorsleuth.trace.storage.saved_steps import read_step
 @common.as_json
 @click.pass_context
 def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> None:
-    """Run a step that `sleuth save-step` saved, without the program that it came from, and say why it went bad.
+    """Run a step from `sleuth save-step` again, without its program, and say why it went bad.
 
-    It is recorded as a run of its own. Nothing in FOLDER is executed but ops of TensorFlow's. The exit
-    code is that of `sleuth why`.
+    The replay is recorded as a run of its own. It executes nothing in FOLDER but TensorFlow ops. The
+    exit code is that of `sleuth why`.
 
     \b
     sleuth replay step
     """
     step = read_step(folder)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what the ops complain of is what we are about to say
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the verdict says what these messages would say
     from tensorsleuth.recording.api import record, require_tensorflow
 
     require_tensorflow()

@@ -1,4 +1,4 @@
-"""`sleuth report`: a run on one sheet."""
+"""`sleuth report`: a run on one HTML sheet."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tensorsleuth.ui.terminal import console
 @click.argument("run", required=False)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True,
-    metavar="FILE", help="Where to write it.",
+    metavar="FILE", help="The file to write.",
 )  # fmt: skip
 @common.logdir
 def command(run: str | None, output: Path, logdir: Path) -> None:
-    """Write a run on one sheet of HTML: verdict, marked lines, pictures, counts.
+    """Write a run as one HTML file: verdict, marked lines, charts, counts.
 
-    RUN is a name, the start of one, or a path; the latest when left out. The file has no script and loads nothing: fit
-    for the artefacts of a CI, for mail, for paper. To look around in a run, sleuth view --export writes the whole page.
+    RUN is a name, the start of a name, or a path; by default the latest run. The file has no script and loads nothing,
+    so it suits CI artefacts, mail and paper. For the interactive page in one file, use sleuth view --export.
 
     \b
     sleuth report

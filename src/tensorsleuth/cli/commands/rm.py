@@ -19,12 +19,12 @@ from tensorsleuth.ui.terminal import console
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @common.logdir
 @click.option("--all", "everything", is_flag=True, help="Every run of the log directory.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--force", is_flag=True, help="Also delete a run that is still running or holds other files.")
 def command(runs: tuple[str, ...], logdir: Path, everything: bool, yes: bool, force: bool) -> None:
     """Delete runs.
 
-    RUN is a name, the start of one, or a path. It asks first.
+    RUN is a name, the start of one, or a path. The command asks for confirmation.
 
     \b
     sleuth rm 20251115-221500-train
@@ -46,7 +46,7 @@ def _chosen(runs: tuple[str, ...], logdir: Path, everything: bool) -> list[Path]
 
 
 def _check(run: Path, force: bool) -> None:
-    """Refuse what is not a run through and through, or is in use."""
+    """Raise an error if a folder is not purely a run, or is in use."""
     if run.is_symlink():
         raise SleuthError(f"{run} is a link, not a run folder: delete it with rm.")
     if force:
@@ -62,7 +62,7 @@ def _check(run: Path, force: bool) -> None:
 def _confirmed(runs: list[Path]) -> bool:
     if not _interactive():
         raise SleuthError(
-            f"would delete {plural(len(runs), 'run')}, and there is no terminal to confirm it: add --yes."
+            f"would delete {plural(len(runs), 'run')}, but there is no terminal to confirm it. Add --yes."
         )
     for run in runs:
         console.note(f"   {run}")

@@ -1,4 +1,4 @@
-"""`sleuth run`: any program, unedited, recorded."""
+"""`sleuth run`: runs any program, unedited, and records it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tensorsleuth.cli.options import watch as watching
 from tensorsleuth.cli.program import child, launch
 from tensorsleuth.cli.program.after_program import print_closing_safely
 
-HANG_AFTER = 300.0  # longer than most programs prepare data, compile or save without an op
+HANG_AFTER = 300.0  # most programs need less for preparing data, compiling or saving without an op
 
 
 class ProgramCommand(click.Command):
-    """A command whose own options end where the program begins, be it a file, -m or -c."""
+    """A command whose own options end where the program begins: at a file, -m or -c."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, self._fenced(args))
 
     def _fenced(self, args: list[str]) -> list[str]:
-        """Put -- before the program, so that what follows is never taken for an option of ours."""
+        """Insert -- before the program, so that its options are not taken for ours."""
         place = 0
         while place < len(args) and args[place].startswith("-") and args[place] not in ("-", "--"):
             if args[place][:2] in ("-m", "-c"):
@@ -51,9 +51,9 @@ class ProgramCommand(click.Command):
     default=HANG_AFTER,
     show_default=True,
     metavar="SECONDS",
-    help="Report once where the program is when nothing has happened for this long; 0: never.",
+    help="If nothing happens for this long, report once where the program is; 0: never.",
 )
-@click.option("--join", metavar="NAME", help="Record into the run of this name, which other programs may share.")
+@click.option("--join", metavar="NAME", help="Record into the run of this name, which several programs may share.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
 def command(
     program: tuple[str, ...],
@@ -68,10 +68,10 @@ def command(
     hang_after: float,
     **recording: Any,
 ) -> None:
-    """Run a program, unedited, and record what its tensors were.
+    """Run a program, unedited, and record its tensors.
 
-    PROGRAM is what you would have typed after `python`: a file, -m module, or -c code. It sees
-    the same arguments, input, output and signals, and `sleuth run` ends as it did.
+    PROGRAM is what you would type after `python`: a file, -m module, or -c code. It gets the same
+    arguments, input, output and signals, and `sleuth run` ends with its exit code or signal.
 
     \b
     sleuth run train.py --epochs 3

@@ -1,4 +1,4 @@
-"""`sleuth runs`: what was recorded."""
+"""`sleuth runs`: the recorded runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorsleuth.ui.terminal import console
 @common.logdir
 @common.as_json
 def command(logdir: Path, as_json: bool) -> None:
-    """List the runs that were recorded, newest first.
+    """List the recorded runs, newest first.
 
     \b
     sleuth runs
@@ -37,8 +37,8 @@ def command(logdir: Path, as_json: bool) -> None:
 
 def _nothing_yet(logdir: Path) -> str:
     return (
-        f" No run in {logdir.absolute()} yet.\n\n"
-        " sleuth run train.py      record a program of yours, unedited\n"
-        " sleuth demo              see it find a bug, in half a minute\n"
-        " sleuth runs --logdir D   look in another place (or set SLEUTH_LOGDIR)"
+        f" There is no run in {logdir.absolute()} yet.\n\n"
+        " sleuth run train.py      record your program, unedited\n"
+        " sleuth demo              see how it finds a bug, in half a minute\n"
+        " sleuth runs --logdir D   look in another folder (or set SLEUTH_LOGDIR)"
     )

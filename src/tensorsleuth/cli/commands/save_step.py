@@ -1,4 +1,4 @@
-"""`sleuth save-step`: a step that went bad, to take along."""
+"""`sleuth save-step`: copies a step that went bad, to take it elsewhere."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tensorsleuth.ui.terminal import console
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--step", "number", type=int, metavar="N", help="Which step.  [default: the first that was saved]")
+@click.option("--step", "number", type=int, metavar="N", help="The step to copy.  [default: the first saved one]")
 @click.option("--to", "target", required=True, metavar="FOLDER", help="A folder that does not exist yet.")
 @common.logdir
 def command(run: str | None, number: int | None, target: str, logdir: Path) -> None:
     """Copy a step that went bad out of a run: function, batch, weights, random numbers, source lines.
 
-    The first three calls that were run again are kept with a run: those of functions that XLA compiles,
-    and in the mode FLIGHT of all functions. RUN is a name, the start of one, or a path; the latest when
-    left out.
+    A run keeps the first three calls that were replayed: calls of functions that XLA compiles, and in
+    the mode FLIGHT of all functions. RUN is a name, the start of a name, or a path; by
+    default the latest run.
 
     \b
     sleuth run --mode FLIGHT train.py
@@ -46,11 +46,11 @@ def command(run: str | None, number: int | None, target: str, logdir: Path) -> N
 def _choose(steps: list[SavedStep], number: int | None, run: Path) -> SavedStep:
     if not steps:
         raise SleuthError(
-            f"No step was saved with {run.name}: no step that went bad was replayed. "
+            f"Run {run.name} has no saved step, because no step that went bad was replayed. "
             "Record with `sleuth run --mode FLIGHT`, which keeps the steps that go bad."
         )
     chosen = [step for step in steps if number in (None, step.step)]
     if not chosen:
         saved = ", ".join(str(step.step) for step in steps)
-        raise SleuthError(f"Step {number} was not saved with {run.name}; saved are: {saved}.")
+        raise SleuthError(f"Step {number} was not saved with {run.name}. The saved steps are: {saved}.")
     return chosen[0]

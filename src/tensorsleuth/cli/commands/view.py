@@ -1,4 +1,4 @@
-"""`sleuth view`: the page."""
+"""`sleuth view`: opens the page."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ LOOPBACK = "127.0.0.1"
 @click.command()
 @click.argument("run", required=False)
 @common.logdir
-@click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Where to listen.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="0: any that is free.  [default: 6070, or the next free one]"
-)
-@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), help="0: any free port.  [default: 6070, or the next free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address, but open no browser.")
 @click.option(
     "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Label the axes of attention with these tokens."
 )
-@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML file.")
+@click.option(
+    "--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the page as one HTML file."
+)
 def command(
     run: str | None,
     logdir: Path,
@@ -43,11 +43,10 @@ def command(
 ) -> None:
     """Open the page: verdict, timeline, tensors, graph and source of a run, live while it runs.
 
-    RUN is a name, the start of one, or a path; the latest when left out. The page opens with the cause on screen;
-    it is served by this process until Ctrl-C, to this machine alone. With another --host it can be reached from
-    elsewhere, by those who have the token in the printed address. --export writes the page with what it shows first
-    into one file that needs no server, to attach to a bug report. --vocab takes a token a line, a vocab.json or a
-    tokenizer.json.
+    RUN is a name, the start of a name, or a path; by default the latest run. The page opens at the cause. This process
+    serves it until Ctrl-C, to this machine alone. With another --host, others can open it if they have the token in
+    the printed address. --export writes the first screens of the page into one file that needs no server, to attach
+    to a bug report. --vocab takes a text file with a token on each line, a vocab.json or a tokenizer.json.
 
     \b
     sleuth view
@@ -70,7 +69,9 @@ def command(
         console.say(f"{printable(path.name)} is in {export} ({size(written)}): open it in any browser.")
         return
     if path is None:
-        console.say(f"no run in {logdir.absolute()} yet: the page waits for the first. Make one: sleuth run program.py")
+        console.say(
+            f"no run in {logdir.absolute()} yet. The page waits for the first. Record one: sleuth run program.py"
+        )
     from tensorsleuth.ui.web.server.run_cache import RunCache
 
     _serve(path, RunCache(logdir if path is None else path.parent, vocabulary=words), files, host, port, no_browser)
@@ -98,17 +99,15 @@ def _announce(url: str, forwarding: str | None, guard: AccessPolicy, no_browser:
 
     console.say(f"{url}   (Ctrl-C stops)")
     if guard.token:
-        console.note(
-            "         Whoever has this address can read the run: the token in it is a password, sent unencrypted."
-        )
+        console.note("         Anyone with this address can read the run. Its token is a password, sent unencrypted.")
     elif forwarding and not can_open_browser():
-        console.note(f"         From your own machine: {forwarding}   then open the address there.")
+        console.note(f"         From your own machine: {forwarding}   then open that address there.")
     if not no_browser and can_open_browser():
         _open_browser(url)
 
 
 def _open_browser(url: str) -> None:
-    """In a thread: the browser may not come back before the page does, which this process has yet to serve."""
+    """Open the browser in a thread: it may wait for the page, which this process has not served yet."""
     import threading
     import webbrowser
 

@@ -1,4 +1,4 @@
-"""`sleuth why`: the cause."""
+"""`sleuth why`: prints the cause."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PROBLEM_FOUND, NOTHING_RECORDED = 1, 2  # exit codes
 @common.as_json
 @click.pass_context
 def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path, as_json: bool) -> None:
-    """Name the line where the first bad value was born.
+    """Name the line that made the first bad value.
 
-    RUN is a name, the start of one, or a path; the latest when left out. The exit code is 1 if a
-    problem was found and 0 if none was, be the run healthy or unclear. It is 2 if the run cannot be
-    read, or holds nothing to judge by.
+    RUN is a name, the start of a name, or a path; by default the latest run. The exit code is 1 if a
+    problem was found, and 0 if the run is healthy or unclear. It is 2 if the run cannot be read, or
+    holds nothing to judge.
 
     \b
     sleuth why
@@ -38,7 +38,7 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
 
 
 def print_verdict(ctx: click.Context, path: Path, as_json: bool, everything: bool = False) -> NoReturn:
-    """Print the verdict on a run, and end with it."""
+    """Print the verdict on a run, and exit with its code."""
     from tensorsleuth.diagnose.report import diagnose
     from tensorsleuth.trace.reader import open_trace
     from tensorsleuth.ui.terminal.verdict import verdict

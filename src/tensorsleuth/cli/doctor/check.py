@@ -1,4 +1,4 @@
-"""One thing that was looked at on this machine, and whether recording works with it."""
+"""One check of this machine, and whether recording works with its result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class CheckState(Enum):
-    """The result of a check; only BAD keeps a program from being recorded."""
+    """The result of a check. Only BAD prevents a recording."""
 
     GOOD = "good"
     POOR = "poor"

@@ -1,4 +1,4 @@
-"""Looks at this machine: would a program be recorded here?"""
+"""Checks of this machine: would a program be recorded here?"""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tensorsleuth.core.formatting import size
 OLDEST_PYTHON = (3, 10)
 OLDEST_TENSORFLOW = (2, 15)
 MIN_FREE_BYTES = 1_000_000_000
-SECONDS_TO_IMPORT = 180  # seconds for importing TensorFlow, from a cold network disk if need be
+SECONDS_TO_IMPORT = 180  # enough to import TensorFlow from a slow network disk
 PACKAGE_HOME = Path(__file__).absolute().parents[3]
 
 
 def machine_checks(logdir: Path) -> list[MachineCheck]:
-    """All checks, in the order in which a recording needs them."""
+    """Return all checks, in the order in which a recording needs them."""
     facts = tensorflow_facts()
     return [_python(), _tensorflow(facts), _devices(facts), _native(facts), _keras(facts), *_disk(logdir)]
 
 
 def tensorflow_facts() -> dict[str, Any]:
-    """Return the output of recording/backends/machine.py, or why there is none."""
+    """Return the output of recording/backends/machine.py, or the reason for having none."""
     environment = {name: value for name, value in os.environ.items() if name != "SLEUTH_RUN"}
     paths = [os.environ.get("PYTHONPATH", ""), str(PACKAGE_HOME)]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
@@ -61,14 +61,14 @@ def _tensorflow(facts: dict[str, Any]) -> MachineCheck:
     if found is None:
         why = facts.get("tensorflow_error", "unknown reason")
         absent = why.startswith("ModuleNotFoundError: No module named 'tensorflow'")
-        text = "absent from this Python: pip install tensorflow" if absent else f"cannot be imported: {why}"
+        text = "not installed in this Python: pip install tensorflow" if absent else f"cannot be imported: {why}"
         return MachineCheck("TensorFlow", CheckState.BAD, text)
     numbers = re.findall(r"\d+", found["version"])[:2]
     if tuple(map(int, numbers)) < OLDEST_TENSORFLOW:
         return MachineCheck(
             "TensorFlow",
             CheckState.BAD,
-            f"{found['version']} is too old, 2.15 or newer is needed: pip install -U tensorflow",
+            f"{found['version']} is too old; 2.15 or newer is needed: pip install -U tensorflow",
         )
     return MachineCheck("TensorFlow", CheckState.GOOD, f"{found['version']} ({os.path.dirname(found['file'])})")
 
@@ -91,11 +91,11 @@ def _native(facts: dict[str, Any]) -> MachineCheck:
 
 
 def _keras(facts: dict[str, Any]) -> MachineCheck:
-    return MachineCheck("Keras", CheckState.GOOD, facts.get("keras") or "absent; not needed")
+    return MachineCheck("Keras", CheckState.GOOD, facts.get("keras") or "not installed; not needed")
 
 
 def _disk(logdir: Path) -> list[MachineCheck]:
-    """Can runs be written, and is there room? The log directory need not exist yet."""
+    """Check whether runs can be written and whether the disk has room. The log directory need not exist yet."""
     place = logdir.absolute()
     while not place.exists() and place != place.parent:
         place = place.parent

@@ -20,7 +20,7 @@ MARKS = {
 
 
 def doctor_report(machine_checks: Sequence[MachineCheck]) -> Group:
-    """The checks, what is covered, and whether a program would be recorded."""
+    """Return the checks, the lists of what is covered, and whether a program would be recorded."""
     table = _grid()
     for check in machine_checks:
         table.add_row(MARKS[check.state], Text(check.name, "bold"), Text(printable(check.text)))

@@ -1,4 +1,4 @@
-"""Break points, as options of a command; checked before any program starts."""
+"""Break-point options of a command, checked before any program starts."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _OPTIONS = (
         "conditions",
         multiple=True,
         metavar="CONDITION",
-        help="Break when a tensor meets this condition, such as 'nan > 0' or 'grad_norm > 100'. Several: any of them.",
+        help="Break when a tensor meets this condition, such as 'nan > 0' or 'grad_norm > 100'. May be repeated.",
     ),
     click.option(
         "--break-on",
         multiple=True,
         metavar="REGEX",
-        help="Only of these: names of ops, layers, variables; op:, name:, layer:, variable:, gradient: say which.",
+        help="Only at these ops, layers or variables, or with a prefix op:, name:, layer:, variable:, gradient:.",
     ),
     click.option(
         "--then",
         default="pause",
         show_default=True,
         metavar="ACTION",
-        help="What to do there: pause, stop, record (or record:N, the next N steps in full), save.",
+        help="What to do at a break: pause, stop, record (or record:N, the next N steps in full), save.",
     ),
 )
 
 
 def break_options(function: F) -> F:
-    """--break, --break-on, --then; what they mean is what break_when() does."""
+    """Add --break, --break-on and --then, which mean the same as in break_when()."""
     return with_options(function, _OPTIONS)
 
 
 def break_arguments(conditions: Sequence[str], on: Sequence[str], then: str) -> list[dict[str, Any]]:
-    """The arguments of break_when, one for each condition; raises where it would refuse them."""
+    """Return the arguments of break_when, one set for each condition. Raises the errors that break_when would raise."""
     if not conditions:
         return []
-    with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
+    with threads_without_signals():  # NumPy starts threads, and a signal in one could kill this process
         from tensorsleuth.live.breakpoints.breakpoint import make_breakpoint
 
     wanted = list(on) or None

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def with_options(function: F, options: Sequence[Callable[[F], F]]) -> F:
-    """A command with these options, which its help has in this order."""
+    """Return a command with these options, listed in this order in its help."""
     for option in reversed(options):
         function = option(function)
     return function
@@ -25,16 +25,16 @@ def _logdir(ctx: click.Context, option: click.Parameter, value: str | None) -> P
 
 
 def logdir(function: F) -> F:
-    """--logdir, handed over as a Path."""
-    text = "Where runs are kept.  [default: $SLEUTH_LOGDIR, else ./sleuth_runs]"
+    """Add --logdir, passed on as a Path."""
+    text = "The folder of the runs.  [default: $SLEUTH_LOGDIR, else ./sleuth_runs]"
     return click.option("--logdir", metavar="DIR", callback=_logdir, help=text)(function)
 
 
 def as_json(function: F) -> F:
-    """--json, handed over as `as_json`."""
+    """Add --json, passed on as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")(function)
 
 
 def quiet(function: F) -> F:
-    """--quiet: leave out the closing lines."""
-    return click.option("--quiet", is_flag=True, help="Print no output of tensorsleuth at the end.")(function)
+    """Add --quiet, which leaves out the closing lines."""
+    return click.option("--quiet", is_flag=True, help="Print nothing of tensorsleuth at the end.")(function)

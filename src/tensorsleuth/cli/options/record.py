@@ -25,7 +25,7 @@ _OPTIONS = (
         "--circular-buffer-size",
         type=int,
         metavar="N",
-        help="Keep the last N tensors; 0 keeps all of them.  [default: as many as fit the usual bound]",
+        help="Keep the last N tensors; 0 keeps all of them.  [default: as many as fit the usual size]",
     ),
     click.option(
         "--inside-every",
@@ -37,14 +37,14 @@ _OPTIONS = (
 
 
 def record_options(function: F) -> F:
-    """--mode, --op-regex, --tensor-dtypes, --circular-buffer-size, --inside-every; the names are those of record()."""
+    """Add --mode, --op-regex, --tensor-dtypes, --circular-buffer-size, --inside-every, named as in record()."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def record_settings(logdir: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as the recorder reads them from SLEUTH_SETTINGS; raises where it would refuse them."""
+    """Return the options as the recorder reads them from SLEUTH_SETTINGS. Raises the errors that it would raise."""
     from tensorsleuth.recording.settings import make_settings
 
     listed = options["tensor_dtypes"]

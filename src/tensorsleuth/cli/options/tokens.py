@@ -37,7 +37,7 @@ def token_options(function: F) -> F:
 
 
 def refuse_without_tokens(asked: dict[str, Any]) -> None:
-    """They mean nothing without --tokens."""
+    """Raise an error if one of these options is given without --tokens."""
     given = [name for name, value in asked.items() if value is not None]
     if given:
         raise SleuthError(f"--{given[0].replace('_', '-')} is about tokens: add --tokens.")

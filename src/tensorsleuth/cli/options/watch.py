@@ -16,7 +16,7 @@ _OPTIONS = (
         "watched",
         multiple=True,
         metavar="REGEX",
-        help="Log these: names of ops, layers, variables; op:, name:, layer:, variable:, gradient:, update: say which.",
+        help="Watch these ops, layers or variables, or with a prefix op:, name:, layer:, variable:, gradient:, update:.",
     ),
     click.option(
         "--watch-every",
@@ -30,15 +30,15 @@ _OPTIONS = (
 
 
 def watch_options(function: F) -> F:
-    """--watch, --watch-every; what they mean is what watch() does."""
+    """Add --watch and --watch-every, which mean the same as in watch()."""
     return with_options(function, _OPTIONS)
 
 
 def watch_arguments(watched: Sequence[str], every: int) -> list[dict[str, Any]]:
-    """The arguments of watch, one for each; raises where it would refuse them."""
+    """Return the arguments of watch, one set for each name. Raises the errors that watch would raise."""
     if not watched:
         return []
-    with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
+    with threads_without_signals():  # NumPy starts threads, and a signal in one could kill this process
         from tensorsleuth.live.watch.options import make_watch_request
 
     for tensors in watched:

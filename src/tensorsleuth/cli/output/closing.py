@@ -13,7 +13,7 @@ from tensorsleuth.ui.terminal import closing_lines, console
 
 
 def print_closing(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:
-    """Print how it went, why, and the next commands."""
+    """Print how the program ended, the cause, and the next commands."""
     name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
     if (run / run_folder.TENSORFLOW_SEEN_FILE).exists():
         _say(closing_lines.closing_sentence(name, exit_status, summaries.summarize(run)))
@@ -28,7 +28,7 @@ def _say(sentence: str) -> None:
 
 
 def _judge(run: Path) -> None:
-    """The cause, without being asked; a trace that cannot be read costs a line, never the program's exit code."""
+    """Print the cause. A trace that cannot be read costs a line, but does not change the program's exit code."""
     from tensorsleuth.diagnose.report import diagnose
     from tensorsleuth.trace.reader import Trace
     from tensorsleuth.ui.terminal.verdict import verdict

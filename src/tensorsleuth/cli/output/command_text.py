@@ -1,4 +1,4 @@
-"""Commands as they are typed: they find the same run from where the user stands."""
+"""Commands as a user types them. They find the same run from the user's directory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tensorsleuth.trace.storage import run_folder
 
 
 def sleuth_command(words: str, run: Path) -> str:
-    """`sleuth why --all --logdir runs`"""
+    """Return a command line such as `sleuth why --all --logdir runs`."""
     return " ".join(["sleuth", words, *_run_arguments(run)])
 
 
 def _run_arguments(run: Path) -> list[str]:
-    """As little as names the run: nothing for the latest in the usual place."""
+    """Return the shortest arguments that name the run: none for the latest run in the default directory."""
     folder = run.absolute().parent
     is_usual = run_folder.logdir(None).absolute() == folder
     if run.name in [one.name for one in run_folder.list_runs(folder)[:1] or [run]]:
@@ -24,5 +24,5 @@ def _run_arguments(run: Path) -> list[str]:
 
 
 def _near(path: Path) -> str:
-    """As it is typed from here, or from the root where that is shorter."""
+    """Return a path relative to the user's directory, or the absolute path if that is shorter."""
     return min(os.path.relpath(path), str(path.absolute()), key=len)

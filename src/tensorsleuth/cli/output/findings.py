@@ -1,4 +1,4 @@
-"""The verdict of `sleuth why` in one line, for commands that show something else of a run."""
+"""The verdict of `sleuth why` in one line, for commands that show another aspect of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def findings_of(trace: Trace) -> list[Finding]:
-    """All findings, and the notes that are about a layer: what looks fine elsewhere may be wrong for all that."""
+    """Return all findings, and the notes about layers: statistics that look fine may still be wrong."""
     from tensorsleuth.diagnose.report import diagnose
 
     found = diagnose(trace)
@@ -21,5 +21,5 @@ def findings_of(trace: Trace) -> list[Finding]:
 
 
 def why_hint(trace: Trace, findings: Sequence[Finding]) -> dict[str, str]:
-    """The command that tells them in full, for `hint_at`."""
-    return {sleuth_command("why", trace.path): "what that is, with its line"} if findings else {}
+    """Return the command that shows the findings in full, for `hint_at`."""
+    return {sleuth_command("why", trace.path): "the problem in full, with its line"} if findings else {}

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from tensorsleuth.core.finding import Diagnosis
     from tensorsleuth.trace.series.attention import AttentionSeries
 
-FINDINGS_SHOWN = 1  # findings that are told in full without being asked
+FINDINGS_SHOWN = 1  # findings that are shown in full without --all
 
 
 def next_commands(
     run: Path, found: Diagnosis | None = None, everything: bool = False, attention: Sequence[AttentionSeries] = ()
 ) -> dict[str, str]:
-    """Return the next commands, and what each shows."""
-    ways = {"view": "see it in the browser", "debug": "walk it in the terminal"}
+    """Return the next commands, each with what it shows."""
+    ways = {"view": "see it in the browser", "debug": "walk through it in the terminal"}
     heads = sum(one.heads for one in attention)
     if heads:
-        ways["attention"] = f"what its {plural(heads, 'head')} look at" if heads > 1 else "what its head looks at"
+        ways["attention"] = f"what its {plural(heads, 'head')} attend to" if heads > 1 else "what its head attends to"
         ways["layers"] = "its layers, gradients and updates"
     more = len(found.findings) - FINDINGS_SHOWN if found is not None and not everything else 0
     if more > 0:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def summarize(run: Path) -> RunSummary:
-    """Count what a run holds."""
-    from tensorsleuth.trace import run_summary  # NumPy takes its time: not for --help
+    """Count the content of a run."""
+    from tensorsleuth.trace import run_summary  # NumPy is slow to import: not for --help
 
     return run_summary.summarize(run)
 
 
 def as_json(summary: RunSummary) -> dict[str, Any]:
-    """The fields of a summary, as JSON can hold them."""
+    """Return the fields of a summary as JSON values."""
     return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(summary).items()}

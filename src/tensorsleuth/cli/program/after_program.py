@@ -1,4 +1,4 @@
-"""When the watched program has ended: trouble in our own work costs a line, never the program's exit code."""
+"""Work after the end of the watched program. An error here costs a line, never the program's exit code."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def do_safely(what: str, action: Callable[P, None], *args: P.args, **kwargs: P.k
     except (Exception, KeyboardInterrupt) as error:
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         with contextlib.suppress(Exception):  # stderr may be closed
-            console.say(f"cannot {what} ({said}). The program's exit code is its own. Look: sleuth why, sleuth doctor")
+            console.say(f"cannot {what} ({said}). The program's exit code is unchanged. See: sleuth why, sleuth doctor")
         if os.environ.get("SLEUTH_DEBUG"):
             traceback.print_exc()
 
 
 def print_closing_safely(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:
-    """Say how it went and what to type next."""
+    """Print how the program ended and what to type next."""
     do_safely("report how the run ended", _close, run, program, exit_status)
 
 
 def _close(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:
-    from tensorsleuth.cli.output import closing  # not before: the program runs also where it cannot be imported
+    from tensorsleuth.cli.output import closing  # not earlier: the program must also run if this import fails
 
     closing.print_closing(run, program, exit_status)

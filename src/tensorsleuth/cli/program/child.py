@@ -1,4 +1,4 @@
-"""The watched program as a child process: it gets the signals meant for it, and we end as it did."""
+"""The watched program as a child process. It gets the signals meant for it, and this process ends as the child did."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signa
 
 @contextmanager
 def hold_signals() -> Iterator[set[int]]:
-    """Hold back the signals that `wait` answers; yields the mask from before, which is the child's.
+    """Hold back the signals that `wait` handles; yield the earlier mask, which the child gets.
 
-    Held from before the child exists until its end is written down, so that none is lost in between.
+    They are held from before the child exists until its end is written, so that none is lost in between.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, there would be no exit code to read
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it were ignored, there would be no exit code to read
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_signals())
     try:
         yield before
     finally:
-        while signal.sigtimedwait(_handled_signals(), 0):  # they were for the child, and it has ended
+        while signal.sigtimedwait(_handled_signals(), 0):  # they were meant for the child, which has ended
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
 def threads_without_signals() -> Iterator[None]:
-    """Have threads that are started here leave signals to the main thread, which holds them back for the child."""
+    """Make threads that start here leave signals to the main thread, which holds them back for the child."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_signals())
     try:
         yield
@@ -45,7 +45,7 @@ def threads_without_signals() -> Iterator[None]:
 
 def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]) -> int:
     """Start a program as a shell would: same process group, files and signals. Returns its pid."""
-    ours = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these two in itself; the child starts afresh
+    ours = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these two; the child starts with the defaults
     try:
         return os.posix_spawn(command[0], list(command), environment, setsigmask=mask, setsigdef=ours)
     except OSError as error:
@@ -53,9 +53,9 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]
 
 
 def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = lambda: None) -> ExitStatus:
-    """Wait for the child to end, and hand on the signals that were sent to us alone.
+    """Wait for the child to end, and pass on the signals that were sent to this process alone.
 
-    `meanwhile` is called every so many seconds.
+    `meanwhile` is called every `every` seconds.
     """
     began = looked = time.monotonic()
     while True:
@@ -67,11 +67,11 @@ def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = l
             meanwhile()
             looked = time.monotonic()
         elif received.si_signo != signal.SIGCHLD and _meant_for_child(received, pid):
-            os.kill(pid, received.si_signo)  # not reaped yet, so the number is still the child's
+            os.kill(pid, received.si_signo)  # the child is not reaped yet, so the pid is still its own
 
 
 def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
-    """The next that is for us to answer; None where there was none for so long."""
+    """Return the next signal that we handle, or None after the timeout."""
     return (
         signal.sigwaitinfo(_handled_signals())
         if timeout is None
@@ -80,7 +80,7 @@ def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
 
 
 def end_as(exit_status: ExitStatus) -> NoReturn:
-    """End as the child did, so that the shell sees what it would have seen without us."""
+    """End as the child did, so that the shell sees the same end."""
     if exit_status.status >= 0:
         sys.exit(exit_status.status)
     number = -exit_status.status
@@ -94,18 +94,18 @@ def end_as(exit_status: ExitStatus) -> NoReturn:
 
 
 def _handled_signals() -> list[int]:
-    """A signal that is ignored (nohup, a background job of a script) stays so, for us and the child."""
+    """Return the signals to handle. An ignored one (nohup, a background job of a script) stays ignored."""
     forwarded = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
     return [*forwarded, signal.SIGCHLD]
 
 
 def _meant_for_child(received: signal.struct_siginfo, child: int) -> bool:
-    """Return whether the child has not got this signal already.
+    """Return whether the child has not received this signal yet.
 
-    The terminal (Ctrl-C, Ctrl-\\, hanging up) signals the whole foreground process group: the child has it,
-    and a second SIGINT would interrupt the clean-up after the first. Such a signal comes from the kernel,
-    si_code > 0; one from kill() has si_code <= 0, and came to us alone. This is what sudo goes by, and it
-    holds where asking for the terminal does not: `kill -INT` from another window, a pipe for stdin.
-    What the child itself sends to its whole group is not sent back to it.
+    The terminal (Ctrl-C, Ctrl-\\, hanging up) signals the whole foreground process group, so the child has it already.
+    A second SIGINT would interrupt the clean-up after the first. Such a signal comes from the kernel (si_code > 0). A
+    signal from kill() has si_code <= 0 and came to us alone. sudo uses the same test. It also works for `kill -INT`
+    from another window and for a pipe as stdin, where a question about the terminal would fail. A signal that the
+    child itself sends to its whole group is not sent back to it.
     """
     return received.si_code <= 0 and received.si_pid != child

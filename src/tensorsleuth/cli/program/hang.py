@@ -1,4 +1,4 @@
-"""Notices that nothing happens any more in a program, says where it is, once, and leaves it alone."""
+"""Notices that nothing happens any more in a program, and reports once where it is, without stopping it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tensorsleuth.live.startup.autostart import STACKS_SIGNAL
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-MAX_SECONDS_BETWEEN_LOOKS = 5.0  # seconds between two looks
-SECONDS_TO_DUMP_STACKS = 2.0  # seconds in which the program is to have said where its threads are
+MAX_SECONDS_BETWEEN_LOOKS = 5.0  # in seconds
+SECONDS_TO_DUMP_STACKS = 2.0  # in seconds
 
 Activity = tuple[object, ...]
 
 
 class HangWatch:
-    """Looks at how many rows there are; `look` is to be called every so many seconds."""
+    """Checks how many rows there are. The caller calls `poll` every `every` seconds."""
 
     def __init__(self, run: Path, pid: int, after: float) -> None:
         self._run = run
@@ -34,7 +34,7 @@ class HangWatch:
         self._noted = self._said = False
 
     def poll(self) -> None:
-        """Trouble of ours is no reason to leave the program alone."""
+        """Check once. An error here must not end the watched program."""
         with contextlib.suppress(Exception):
             self._poll()
 
@@ -44,7 +44,7 @@ class HangWatch:
         if seen is None or seen != self._seen or _is_stopped(self._pid):
             self._seen, self._quiet, self._cpu, self._noted = seen, 0.0, _cpu_seconds(self._pid), False
             return
-        self._quiet += min(passed, 2 * (self.every or 0))  # we may have been stopped ourselves
+        self._quiet += min(passed, 2 * (self.every or 0))  # this process may have been stopped itself
         if self._quiet >= self._after and not self._noted:
             self._noted = True
             self._note()
@@ -60,7 +60,7 @@ class HangWatch:
         return (*(ring and ring.claimed for ring in rings), *(_size(one / "catalog.journal") for one in folders))
 
     def _note(self) -> None:
-        """Each time into the run; to the user once."""
+        """Write each hang into the run, but report only the first to the user."""
         busy = (_cpu_seconds(self._pid) - self._cpu) / self._quiet
         fact = {"time": time.time(), "quiet": self._quiet, "busy": busy, "pid": self._pid}
         (self._run / run_folder.HANG_FILE).write_text(json.dumps(fact))
@@ -78,7 +78,7 @@ class HangWatch:
 
 
 def _request_stacks(run: Path, pid: int) -> None:
-    """Have the program write down where its threads are, if it has said that it will."""
+    """Make the program write its stacks, if it has announced that it will."""
     file = run / run_folder.FAULTS_FOLDER / str(pid)
     before = _size(file)
     if before is None or not _catches(pid, STACKS_SIGNAL):
@@ -90,7 +90,7 @@ def _request_stacks(run: Path, pid: int) -> None:
 
 
 def _catches(pid: int, number: int) -> bool:
-    """Return whether a process has a handler for a signal: it would end one that has none."""
+    """Return whether a process has a handler for a signal, which would kill it otherwise."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     caught = next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:")), 0)
     return bool(caught >> (number - 1) & 1)

@@ -1,4 +1,4 @@
-"""Starts a program with the recorder injected, and writes down how it ended."""
+"""Starts a program with the recorder injected, and writes how it ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INJECT_FOLDER = Path(__file__).absolute().parents[2] / "inject"
 
 
 def check_program(program: Sequence[str]) -> None:
-    """Refuse what Python could not even start; a missing module is left to Python, which looks harder."""
+    """Raise an error for a program that Python could not start. Python itself reports a missing module better."""
     first = program[0]
     if first in ("-m", "-c") and len(program) == 1:
         raise SleuthError(f"{first} needs {'a module' if first == '-m' else 'code'} after it: sleuth run {first} …")
@@ -30,17 +30,17 @@ def check_program(program: Sequence[str]) -> None:
         return
     path = Path(first)
     if not path.exists():
-        raise SleuthError(f"there is no program {first!r} in {Path.cwd()}. A module is run with: sleuth run -m NAME")
+        raise SleuthError(f"there is no program {first!r} in {Path.cwd()}. To run a module: sleuth run -m NAME")
     if path.is_dir() and not (path / "__main__.py").exists():
-        raise SleuthError(f"{first!r} is a folder with no __main__.py in it: name the .py file to run.")
+        raise SleuthError(f"{first!r} is a folder without a __main__.py: name the .py file to run.")
 
 
 def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Path | None:
-    """The folder of a new run, or None, said in one line: the program is worth more than its recording."""
+    """Return the folder of a new run; on failure print a line and return None, so that the program still runs."""
     try:
         return run_folder.join(logdir, join, program) if join else run_folder.create(logdir, program)
     except OSError as error:
-        console.say(f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs.")
+        console.say(f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). It runs unrecorded.")
         return None
 
 
@@ -52,7 +52,7 @@ def run_recorded(
     watched: Sequence[object] = (),
     hang_after: float = 0,
 ) -> ExitStatus:
-    """Run a program to its end, recorded into `run`; say so once where nothing happens for `hang_after` seconds."""
+    """Run a program to its end, recorded into `run`. Report once if nothing happens for `hang_after` seconds."""
     environment = dict(os.environ) if run is None else recording_environment(run, settings)
     observers = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
     environment |= {name: json.dumps(asked) for name, asked in observers.items() if asked and run is not None}
@@ -78,7 +78,7 @@ def _write_end(run: Path, pid: int, exit_status: ExitStatus, before: oom.CgroupM
 
 
 def recording_environment(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
-    """Our environment, with what makes every Python started in it record into `run`."""
+    """Return the environment in which every Python process records into `run`."""
     paths = [str(INJECT_FOLDER), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
@@ -89,7 +89,7 @@ def recording_environment(run: Path, settings: Mapping[str, object]) -> dict[str
 
 
 def drop_empty_faults(run: Path) -> None:
-    """Most processes do not crash."""
+    """Delete empty dumps of stacks: most processes do not crash."""
     with contextlib.suppress(OSError):
         for file in (run / run_folder.FAULTS_FOLDER).iterdir():
             if not file.stat().st_size:
@@ -98,10 +98,10 @@ def drop_empty_faults(run: Path) -> None:
 
 
 def _note(run: Path, fact: int | ExitStatus, known: Mapping[str, object] | None = None) -> None:
-    """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
+    """Write the pid or the end into run.json. A full disk costs a line, not the exit code."""
     try:
         if isinstance(fact, int):
-            if not run_folder.read_meta(run).get("joined"):  # its processes are known by their folders
+            if not run_folder.read_meta(run).get("joined"):  # a joined run knows its processes by their folders
                 run_folder.write_pid(run, fact)
         else:
             run_folder.write_end(run, fact.exit_code, fact.signal_name, known)

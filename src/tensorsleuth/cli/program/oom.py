@@ -1,4 +1,4 @@
-"""The kernel's memory facts: kills by the OOM killer in our container, and the available memory."""
+"""Facts about memory from the kernel: kills by the OOM killer in our container, and the available memory."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Killed proce
 
 @dataclass(frozen=True)
 class CgroupMemory:
-    """The counters of our cgroup, and what may be used."""
+    """The counters and limits of our cgroup."""
 
-    kills: int | None = None  # of the OOM killer, since the group was made; None where nobody counts
+    kills: int | None = None  # kills by the OOM killer since the group was made; None if not counted
     full: int | None = None  # how often the limit was reached
-    limit: int | None = None  # bytes that the group, and all around it, may have; None: as many as there are
-    machine: int | None = None  # bytes that the machine has
+    limit: int | None = None  # bytes that the group and its parents may use; None: no limit
+    machine: int | None = None  # bytes of the machine
 
 
 def read_cgroup(root: Path = Path("/")) -> CgroupMemory:
-    """Return the state of this process's group now; `root` is where /proc and /sys are."""
+    """Return the current state of this process's group; `root` is the folder of /proc and /sys."""
     kills, full, limit = _version2(root) or _version1(root) or (None, None, None)
     machine = _field(root / "proc/meminfo", "MemTotal:")
     machine = machine * 1024 if machine is not None else None
@@ -34,7 +34,7 @@ def read_cgroup(root: Path = Path("/")) -> CgroupMemory:
 
 
 def memory_changes(before: CgroupMemory, after: CgroupMemory, pid: int, peak: int) -> dict[str, Any]:
-    """Return the changes between two states, in plain values; `peak` is the program's most resident memory."""
+    """Return the changes between two states as plain values; `peak` is the program's peak resident memory."""
     kills = after.kills - before.kills if after.kills is not None and before.kills is not None else None
     full = after.full - before.full if after.full is not None and before.full is not None else None
     happened = CgroupMemory(kills, full, after.limit, after.machine)
@@ -57,11 +57,11 @@ def logged_killer(pid: int, path: str = "/dev/kmsg") -> str | None:
 
 
 def _record(descriptor: int) -> str:
-    """The next of the log; empty at its end, which the kernel calls an error."""
+    """Return the next record of the log, or an empty one at its end, which the kernel reports as an error."""
     while True:
         try:
             return os.read(descriptor, 8192).decode(errors="replace")
-        except BrokenPipeError:  # it was written over while we read
+        except BrokenPipeError:  # the record was overwritten meanwhile
             continue
         except OSError:
             return ""
@@ -86,7 +86,7 @@ def _version1(root: Path) -> tuple[int | None, int | None, int | None] | None:
 
 
 def _folders(root: Path, controller: str, mounted: Path) -> list[Path]:
-    """Our group's folder and those around it; a container may see its own as the root."""
+    """Return our group's folder and its parents. A container may see its own group as the root."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -99,12 +99,12 @@ def _folders(root: Path, controller: str, mounted: Path) -> list[Path]:
 def _number(path: Path) -> int | None:
     try:
         return int(path.read_text())
-    except (OSError, ValueError):  # not there, or "max"
+    except (OSError, ValueError):  # missing, or "max"
         return None
 
 
 def _field(path: Path, name: str) -> int | None:
-    """The number behind a name, in a file of names and numbers."""
+    """Return the number after a name, in a file of names and numbers."""
     try:
         words = [line.split() for line in path.read_text().splitlines()]
         return next((int(line[1]) for line in words if len(line) > 1 and line[0] == name), None)

@@ -1,7 +1,6 @@
-"""The last output of a program whose stderr is a file: the reason of an abort is nowhere else.
+"""The last output of a program whose stderr is a file. The reason of an abort is found nowhere else.
 
-A terminal or a pipe is left alone: to see what goes through it one would have to stand between, and the program
-would notice.
+A terminal or a pipe is not read. To read it, tensorsleuth would have to replace it, and the program would notice.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _REASON = re.compile(
 
 
 class StderrTail:
-    """Reads what is written to our stderr from now on, where that can be done unnoticed."""
+    """Reads what is written to our stderr from now on, if the program cannot notice that."""
 
     def __init__(self, descriptor: int = 2) -> None:
         self._path = f"/proc/self/fd/{descriptor}"
@@ -33,14 +32,14 @@ class StderrTail:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def abort_reasons(self) -> list[str]:
-        """The lines of it that say why a program gave up, oldest first."""
+        """Return the new lines that say why a program aborted, oldest first."""
         size = self._size()
         if self._start is None or size is None:
             return []
         try:
-            with open(self._path, "rb") as file:  # opened anew: where the program writes stays where it is
+            with open(self._path, "rb") as file:  # a new descriptor keeps the program's position
                 file.seek(max(min(self._start, size), size - TAIL_BYTES))
                 lines = file.read(TAIL_BYTES).decode(errors="replace").splitlines()
-        except OSError:  # we may write to it, and not read
+        except OSError:  # we may write to the file, but not read it
             return []
         return [line.strip()[:MAX_LINE_LENGTH] for line in lines if _REASON.search(line)][-3:]
