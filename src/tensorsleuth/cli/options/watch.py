@@ -16,7 +16,7 @@ _OPTIONS = (
         "watched",
         multiple=True,
         metavar="REGEX",
-        help="Watch these ops, layers or variables, or with a prefix op:, name:, layer:, variable:, gradient:, update:.",
+        help="Watch these ops, layers, variables, or with a prefix op:, name:, layer:, variable:, gradient:, update:.",
     ),
     click.option(
         "--watch-every",

@@ -1,4 +1,4 @@
-"""A command: its names, what it takes, what it does."""
+"""A command of the debugger: its names, its arguments, its function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Action = Callable[["Debugger", Arguments], CommandResult]
 
 @dataclass(frozen=True)
 class Option:
-    """An argument as `argparse.add_argument` takes it."""
+    """An argument, as `argparse.add_argument` takes it."""
 
     names: tuple[str, ...]
     help: str
@@ -32,7 +32,7 @@ def option(*names: str, help: str, **settings: Any) -> Option:
 
 @dataclass(frozen=True)
 class Command:
-    """One thing that can be typed. `raw` takes the rest of the line as it is, under that name."""
+    """A command that a user can type. `raw` is the name of an argument that takes the rest of the line unchanged."""
 
     name: str
     action: Action
@@ -60,9 +60,9 @@ class Command:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises a sentence where argparse would end the program."""
+    """Raises an error, so that a wrong command does not end the program as in argparse."""
 
-    color = False  # of Python 3.14: help goes through our own renderer
+    color = False  # for Python 3.14: our own renderer prints the help
 
     def error(self, message: str) -> NoReturn:
         raise SleuthError(f"{self.prog}: {message}. See: {self.prog} --help")

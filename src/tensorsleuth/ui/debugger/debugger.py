@@ -1,4 +1,4 @@
-"""The debugger's state: a run, the tensor that is looked at, where one came from, and the live program, if any."""
+"""The state of the debugger: a run, the selected tensor and the earlier ones, and the live program, if any."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tensorsleuth.ui.debugger.margins import LineHealthIndex
 from tensorsleuth.ui.debugger.result import CommandResult, TextBlock
 
 ALERTS = ListOptions(filter="has_inf_or_nan")
-SECONDS_TO_PAUSE = 30.0  # seconds that a command waits for a live program to pause again
-MAX_HISTORY = 1000  # tensors to go back to
+SECONDS_TO_PAUSE = 30.0  # in which a live program must pause again, else a command returns
+MAX_HISTORY = 1000  # tensors that `back` can return to
 
 
 class Debugger:
-    """Commands change it and answer; it prints nothing."""
+    """Commands change this state and return answers. It prints nothing."""
 
     def __init__(self, trace: Trace, live_connection: LiveConnection | None = None) -> None:
         self.trace = trace
@@ -36,7 +36,7 @@ class Debugger:
         self._history: list[TensorEvent] = []
 
     def run_line(self, line: str) -> CommandResult:
-        """Run a line that was typed. What is wrong with it is raised as a SleuthError."""
+        """Run a line that the user typed. Errors in it are raised as a SleuthError."""
         from tensorsleuth.ui.debugger.line_parser import parse_line
 
         command, arguments = parse_line(line)
@@ -49,7 +49,7 @@ class Debugger:
 
     @cached_property
     def everything(self) -> Tensors:
-        """All tensors; a place in it is the number that lists show."""
+        """All tensors. An index into them is the number that lists show."""
         return self.trace.tensors()
 
     @cached_property
@@ -58,7 +58,7 @@ class Debugger:
 
     @cached_property
     def alerts(self) -> Array:
-        """The places of all bad tensors."""
+        """The numbers of all bad tensors."""
         return np.flatnonzero(self.everything.health["bad"])
 
     @cached_property
@@ -66,31 +66,31 @@ class Debugger:
         return LineHealthIndex(self.everything)
 
     def reload(self, trace: Trace) -> None:
-        """Go on with the same run, read again: it has grown."""
+        """Continue with the same run, read again because it has grown."""
         self.trace = trace
         for made in ("everything", "diagnosis", "alerts", "margins"):
             vars(self).pop(made, None)
         self.listing = make_listing(self.everything, self.listing.options)
 
     def show_list(self, list_options: ListOptions) -> Listing:
-        """Make a list, and keep it as the one that is shown."""
+        """Make a list, and keep it as the shown one."""
         self.listing = make_listing(self.everything, list_options)
         return self.listing
 
-    # ---- the tensor that is looked at
+    # ---- the selected tensor
 
     def select(self, event: TensorEvent) -> None:
-        """Look at another tensor; `back` returns."""
+        """Select another tensor; `back` returns from it."""
         if self.focus is not None:
             self._history = [*self._history, self.focus][-MAX_HISTORY:]
         self.focus = event
 
     def preview(self, event: TensorEvent) -> None:
-        """Look at another tensor in passing: `back` does not return here."""
+        """Select another tensor for a moment; `back` does not return to it."""
         self.focus = event
 
     def back(self) -> bool:
-        """Look at the one before again; whether there was one."""
+        """Select the previous tensor again; return whether there was one."""
         if not self._history:
             return False
         self.focus = self._history.pop()
@@ -102,7 +102,7 @@ class Debugger:
         return event
 
     def place(self, event: TensorEvent | None = None) -> int:
-        """The number of a tensor in lists, of the one looked at where none is given; -1 where it has none."""
+        """Return the number of a tensor in lists (by default the selected one), or -1 if it has none."""
         event = event if event is not None else self.focus
         if event is None or event.number < 0:
             return -1
@@ -110,13 +110,13 @@ class Debugger:
         return event.number + sum(len(process.events) for process in before)
 
     def next_alert(self, towards: int = 1) -> TensorEvent | None:
-        """Go to the bad tensor after the one that is looked at, or before it."""
+        """Go to the bad tensor after the selected one, or before it."""
         here = self.place()
         found = self.alerts[self.alerts > here] if towards > 0 else self.alerts[self.alerts < here][::-1]
         return self.select_place(int(found[0])) if len(found) else None
 
     def origin(self, finding: Finding | None = None) -> TensorEvent | None:
-        """The tensor that a finding is about, of the first where none is given; else the first bad one."""
+        """Return the tensor that a finding (by default the first) is about, else the first bad tensor."""
         finding = finding or next(iter(self.diagnosis.findings), None)
         born = self._tensor_of(finding) if finding is not None else None
         return born if born is not None else self.everything.first_bad()
@@ -132,7 +132,7 @@ class Debugger:
         return self.everything[int(found[0])] if len(found) else None
 
     def require_live(self) -> LiveConnection:
-        """The live program, or a sentence on how to get one."""
+        """Return the live program, or raise an error that says how to get one."""
         if self.live is None:
             raise SleuthError("no program is attached. Start it with sleuth run --break …, then: sleuth debug --attach")
         return self.live

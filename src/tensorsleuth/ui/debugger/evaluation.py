@@ -1,7 +1,7 @@
 """`eval`: NumPy on recorded values.
 
-A trace may come from elsewhere: its names stand in backquotes and are looked up, never executed. What is typed is the
-user's own, and still gets NumPy and no more: no builtins, nothing that opens files.
+A trace may be hostile. Its names stand in backquotes and are looked up, never executed. The expression is the user's
+own, but still gets nothing but NumPy: no builtins, no functions that open files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALLOWED_NODES = (
 
 
 def _without_files(module: Any) -> SimpleNamespace:
-    """A part of NumPy, less what reads and writes files, and less its modules."""
+    """Return a part of NumPy without submodules and without functions that read or write files."""
     kept = {name: getattr(module, name) for name in module.__all__ if not _FORBIDDEN_NAMES.match(name)}
     return SimpleNamespace(**{name: value for name, value in kept.items() if not hasattr(value, "__path__")})
 
@@ -44,12 +44,12 @@ def _numpy() -> SimpleNamespace:
 
 
 def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
-    """Compute an expression; `value_of` finds the value of a name in backquotes."""
+    """Compute an expression; `value_of` returns the value of a name in backquotes."""
     names: dict[str, str] = {}
     text = _BACKQUOTED.sub(lambda found: names.setdefault(found[1], f"tensor{len(names)}"), expression)
     tree = _parse_checked(text, expression, {*names.values()})
     values = {placeholder: value_of(name) for name, placeholder in names.items()}
-    builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
+    builtins = {"__import__": __import__}  # for late imports inside NumPy; no expression can name it
     scope = {"__builtins__": builtins, "np": _numpy(), **_BUILTINS, **values}
     try:
         with np.errstate(all="ignore"):
@@ -59,7 +59,7 @@ def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
 
 
 def live_expression(expression: str) -> str:
-    """For a live program, where the paused tensor is `x`, and another one `value("name")`."""
+    """Return the expression for a live program, where the paused tensor is `x` and others are `value("name")`."""
     return _BACKQUOTED.sub(lambda found: f"value({found[1]!r})", expression)
 
 
@@ -67,22 +67,22 @@ def _parse_checked(text: str, expression: str, placeholders: set[str]) -> ast.Ex
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError) as error:
-        hint = "Tensors stand in backquotes: np.max(`Log:0`)"
+        hint = "Write tensors in backquotes: np.max(`Log:0`)"
         raise SleuthError(f"{expression!r} cannot be read: {error.args[0]}. {hint}") from error
     for node in ast.walk(tree):
         wrong = _refusal(node, placeholders)
         if wrong:
             raise SleuthError(
-                f"{expression!r}: {wrong}. There is np, {', '.join(_BUILTINS)}, and tensors in backquotes."
+                f"{expression!r}: {wrong}. You can use np, {', '.join(_BUILTINS)}, and tensors in backquotes."
             )
     return tree
 
 
 def _refusal(node: ast.AST, placeholders: set[str]) -> str | None:
     if not isinstance(node, _ALLOWED_NODES):
-        return f"{type(node).__name__} is not for here"
+        return f"{type(node).__name__} is not allowed here"
     if isinstance(node, ast.Name) and node.id not in {"np", *_BUILTINS, *placeholders}:
-        return f"there is no {node.id!r}"
+        return f"{node.id!r} is unknown"
     if isinstance(node, ast.Attribute) and _FORBIDDEN_NAMES.match(node.attr):
-        return f".{node.attr} is not for here"
+        return f".{node.attr} is not allowed here"
     return None

@@ -1,6 +1,6 @@
 """Filters of tensors: `has_inf_or_nan`, `max > 1e4 and op == 'MatMul'`.
 
-An expression is read with Python's own grammar and computed here, node by node, on columns. Nothing is ever executed.
+An expression is parsed with Python's grammar and computed on columns, node by node. Nothing is ever executed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.tensors import Tensors
 
-MAX_FILTER_LENGTH = 1000  # characters of an expression: deeper ones would exhaust the stack
+MAX_FILTER_LENGTH = 1000  # a longer expression could exhaust the stack
 
 
 def _count_column(name: str) -> Callable[[Tensors], Array]:
-    """Counts as floats: NaN where the mode did not count, so that no comparison holds."""
+    """Return counts as floats, with NaN if the mode did not count, so that no comparison holds."""
 
     def column(tensors: Tensors) -> Array:
         counts = tensors.health[name]
@@ -34,7 +34,7 @@ def _health_column(name: str) -> Callable[[Tensors], Array]:
 
 
 def _norm(tensors: Tensors) -> Array:
-    """The Euclidean norm of the finite values, from their mean and deviation (mode FULL_NUMERICS and up)."""
+    """Return the L2 norm of the finite values, from their mean and deviation (mode FULL_NUMERICS and up)."""
     health = tensors.health
     finite = np.maximum(health["neg"], 0) + np.maximum(health["zero"], 0) + np.maximum(health["pos"], 0)
     return np.asarray(np.sqrt(finite * (health["mean"] ** 2 + health["std"] ** 2)))
@@ -74,37 +74,37 @@ _COMBINE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def join_words(words: list[str] | None) -> str | None:
-    """A filter that was typed in one word, in quotes, or in several: then quotes in it are its own."""
+    """Return the filter that was typed as one quoted word, or as several words, whose quotes then belong to it."""
     if not words:
         return None
     return words[0] if len(words) == 1 else " ".join(getattr(word, "raw", word) for word in words)
 
 
 def parse_filter(text: str) -> ast.expr:
-    """An expression that may be asked, or a sentence on why not."""
+    """Return the parsed filter, or raise an error that says what is wrong with it."""
     try:
         if len(text) > MAX_FILTER_LENGTH:
             raise SyntaxError(f"longer than {MAX_FILTER_LENGTH} characters")
         tree = ast.parse(text.strip(), mode="eval").body
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):  # quoted as a whole
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):  # the whole filter is quoted
             tree = ast.parse(tree.value.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise SleuthError(f"filter {text!r} cannot be read: {error.args[0]}. For example: nan > 0") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id not in FILTER_COLUMNS:
-            raise SleuthError(f"filter {text!r}: there is no {node.id!r}. There is {', '.join(FILTER_COLUMNS)}.")
+            raise SleuthError(f"filter {text!r}: unknown name {node.id!r}. The names are {', '.join(FILTER_COLUMNS)}.")
     return tree
 
 
 def evaluate_filter(text: str, tensors: Tensors) -> Array:
-    """For each tensor of a selection, whether an expression holds."""
+    """Return for each tensor whether the filter holds."""
     tree = parse_filter(text)
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(_value(tree, tensors))
             return np.broadcast_to(found.astype(bool), (len(tensors),))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise SleuthError(f"filter {text!r} makes no sense: {error}. Compare numbers to numbers.") from error
+        raise SleuthError(f"filter {text!r} cannot be computed: {error}. Compare numbers to numbers.") from error
 
 
 def _value(node: ast.expr, tensors: Tensors) -> Any:
@@ -125,7 +125,7 @@ def _value(node: ast.expr, tensors: Tensors) -> Any:
         case ast.Compare(left=left, ops=kinds, comparators=others):
             return _compared([left, *others], kinds, tensors)
         case _:
-            raise TypeError(f"{ast.unparse(node)} is not something that a filter has")
+            raise TypeError(f"{ast.unparse(node)} is not allowed in a filter")
 
 
 def _truth(node: ast.expr, tensors: Tensors) -> Array:
@@ -133,7 +133,7 @@ def _truth(node: ast.expr, tensors: Tensors) -> Array:
 
 
 def _compared(parts: list[ast.expr], kinds: list[ast.cmpop], tensors: Tensors) -> Array:
-    """`0 < max < 1`; and `'dense' in name`, a part of a text."""
+    """Return the result of a chained comparison such as `0 < max < 1`; `'dense' in name` searches in a text."""
     values = [_value(part, tensors) for part in parts]
     found = [_compare_pair(kind, left, right) for kind, left, right in zip(kinds, values, values[1:])]
     return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*found)))
@@ -142,7 +142,7 @@ def _compared(parts: list[ast.expr], kinds: list[ast.cmpop], tensors: Tensors) -
 def _compare_pair(kind: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(kind, ast.In | ast.NotIn):
         if not isinstance(left, str):
-            raise TypeError("'in' looks for a text, as in 'dense' in name")
+            raise TypeError("'in' searches for a text, as in 'dense' in name")
         inside = np.array([left in str(text) for text in np.atleast_1d(right)], bool)
         return inside if isinstance(kind, ast.In) else ~inside
     if type(kind) not in _COMPARE:

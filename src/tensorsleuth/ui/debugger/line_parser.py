@@ -1,4 +1,4 @@
-"""A line that was typed, as the command that it names and the arguments it gives."""
+"""Parses a typed line into a command and its arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HELP_FLAGS = ("-h", "--help")
 
 
 def parse_line(line: str) -> tuple[Command, Arguments | None]:
-    """The command and its arguments; None for those where its help is asked for."""
+    """Return the command and its arguments, or None as the arguments if the line asks for help."""
     line = line.strip().removeprefix(":")
     name, _, rest = line.partition(" ")
     if name.startswith("/"):
@@ -31,17 +31,17 @@ def parse_line(line: str) -> tuple[Command, Arguments | None]:
 
 
 class QuotedWord(str):
-    """A word that was typed, without its quotes; `raw` has them."""
+    """A typed word without its quotes; `raw` has them."""
 
     raw: str
 
 
 def split_words(text: str) -> list[str]:
-    """Words as a shell has them, but what stands in brackets stays together: `Log:0[0, :]`."""
+    """Split as a shell does, but keep brackets together: `Log:0[0, :]`."""
     try:
         words = shlex.split(text, posix=False)
     except ValueError as error:
-        raise SleuthError(f"{text!r} cannot be read: {str(error).lower()}. Close what was opened.") from error
+        raise SleuthError(f"{text!r} cannot be read: {str(error).lower()}. Close the quote or bracket.") from error
     joined: list[str] = []
     for word in words:
         if joined and joined[-1].count("[") > joined[-1].count("]"):
@@ -59,7 +59,7 @@ def _word(raw: str) -> QuotedWord:
 
 
 def complete_line(line: str, names: Iterable[str]) -> str | None:
-    """Return the completions of a line: a command for its first word, a tensor's name for its last."""
+    """Return the completion of a line: a command for its first word, a tensor's name for its last."""
     head, space, last = line.rpartition(" ")
     if not space:
         found = [command.name for command in all_commands() if command.name.startswith(line)]

@@ -1,4 +1,4 @@
-"""A list of tensors, as the debugger shows it: any length, read a page at a time."""
+"""A list of tensors as the debugger shows it: of any length, read page by page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TFDBG_SORTS = {"timestamp": "time", "dump_size": "size", "op_type": "op", "tenso
 
 @dataclass(frozen=True)
 class ListOptions:
-    """A request for tensors in some order, which can be repeated on a longer trace."""
+    """The filters and the order of a list, which can be applied again to a longer trace."""
 
     filter: str | None = None
     name: str | None = None
@@ -31,16 +31,16 @@ class ListOptions:
     step: int | None = None
     sort: str = "time"
     reverse: bool = False
-    without: str | None = None  # a regular expression: names that are left out
+    without: str | None = None  # a regular expression for names to leave out
 
     @property
     def is_by_time(self) -> bool:
-        """Return whether the order is that of time."""
+        """Return whether the list is in order of time."""
         return self.sort == "time" and not self.reverse
 
     @property
     def title(self) -> str:
-        """tensors, alerts, or what was asked for."""
+        """Return the title: tensors, alerts, or the filters."""
         if self.filter in ("has_inf_or_nan", "bad") and not (self.name or self.type or self.text or self.without):
             return "alerts"
         asked = (self.filter, self.name and f"name {self.name}", self.type and f"op {self.type}", self.text)
@@ -50,7 +50,7 @@ class ListOptions:
 
 
 class Listing:
-    """Places in all tensors of a run, in the order in which they are shown."""
+    """The numbers of some tensors of a run, in the order in which the list shows them."""
 
     def __init__(self, everything: Tensors, places: Array, list_options: ListOptions) -> None:
         self.everything = everything
@@ -69,12 +69,12 @@ class Listing:
         return int(at[0]) if len(at) else None
 
     def nearest_by_time(self, place: int) -> int:
-        """Return the position of the first tensor, in a list by time, that is not before another."""
+        """In a list by time, return the position of the first tensor that is not before `place`."""
         return min(int(np.searchsorted(self.places, place)), max(len(self) - 1, 0))
 
 
 def make_listing(everything: Tensors, list_options: ListOptions) -> Listing:
-    """The tensors that a wish asks for."""
+    """Return the tensors that pass the filters, in order."""
     keep = np.ones(len(everything), bool)
     if list_options.step is not None:
         keep &= everything.health["step"] == list_options.step
@@ -102,15 +102,15 @@ def _tests(list_options: ListOptions) -> Iterator[Callable[[Op], object]]:
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """A regular expression that somebody typed."""
+    """Compile a regular expression that the user typed."""
     try:
         return re.compile(text)
     except re.error as error:
-        raise SleuthError(f"{text!r} is not a regular expression: {error}. Put a \\ before what is meant.") from error
+        raise SleuthError(f"{text!r} is not a regular expression: {error}. Put a \\ before special signs.") from error
 
 
 def _alphabetical(everything: Tensors, field: str) -> Array:
-    """For each tensor the rank of a word of its op: words themselves are slow to sort."""
+    """Return for each tensor the rank of its op's text in alphabetical order: texts themselves are slow to sort."""
     get = operator.attrgetter({"op": "type"}.get(field, field))
     words: set[str] = set()
     everything.words(lambda op: words.add(get(op)))
@@ -129,6 +129,6 @@ def _sorted(everything: Tensors, places: Array, list_options: ListOptions) -> Ar
         )
         keys = keys[places]
         if list_options.reverse and keys.dtype.kind == "f":
-            keys = np.where(np.isnan(keys), -np.inf, keys)  # what is not known stays last
+            keys = np.where(np.isnan(keys), -np.inf, keys)  # unknown values stay last
         places = places[np.argsort(keys, kind="stable")]
     return places[::-1] if list_options.reverse else places

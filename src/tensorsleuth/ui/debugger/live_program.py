@@ -1,4 +1,4 @@
-"""A program that is paused, or runs, talked to over a socket: one line of JSON asks, one answers."""
+"""The connection to a running or paused program: each request and each answer is one line of JSON over a socket."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from typing import Any, Protocol
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage.files import open_regular
 
-ADDRESS_FILE = "debug.json"  # in the folder of a process: {"socket": path, "pid": number}
+ADDRESS_FILE = "debug.json"  # in a process's folder: {"socket": path, "pid": number}
 SOCKET_FOLDER_PREFIX, SOCKET_NAME = (
     "sleuth-debug-",
     "socket",
 )  # how the folder of a program's socket begins, and what that is called there
-SECONDS_TO_ANSWER = 10.0  # seconds for an answer
+SECONDS_TO_ANSWER = 10.0  # in seconds
 MAX_ANSWER_BYTES = 64 << 20  # bytes of an answer
 SECONDS_BETWEEN_POLLS = 0.05
 
 
 class ProgramGone(SleuthError):
-    """The program is no longer there."""
+    """The program no longer exists."""
 
 
 class LiveConnection(Protocol):
-    """A connection to a live program. Answers are the protocol's own dictionaries."""
+    """A connection to a live program. Answers are the dictionaries of the protocol."""
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]: ...
 
@@ -59,7 +59,7 @@ class LiveProgram:
         return f"the program (pid {self.pid})" if self.pid is not None else "the program"
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Send a request, and return its answer; an error that it tells is raised."""
+        """Send a request and return its answer. An error in the answer is raised."""
         try:
             with self._one_at_a_time:
                 self._socket.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
@@ -79,13 +79,13 @@ class LiveProgram:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise SleuthError(f"{self._who} answered {do!r} with what is no JSON object: {line[:60]!r}.")
+            raise SleuthError(f"{self._who} did not answer {do!r} with a JSON object: {line[:60]!r}.")
         if "error" in answer:
             raise SleuthError(f"{self._who} says: {answer['error']}")
         return answer
 
     def wait_for_pause(self, seconds: float) -> dict[str, Any]:
-        """The status as soon as it is paused, or after so many seconds."""
+        """Return the status as soon as the program is paused, or after `seconds`."""
         end = time.monotonic() + seconds
         status = self.ask("status")
         while status.get("state") != "paused" and time.monotonic() < end:
@@ -99,11 +99,11 @@ class LiveProgram:
 
 
 _STILL_RUNNING_HINT = "Is it still running? See: sleuth runs"
-_RECORDED_HINT = "What was recorded is still there: sleuth debug"
+_RECORDED_HINT = "Its recording is still there: sleuth debug"
 
 
 def connect(run: Path, timeout: float = SECONDS_TO_ANSWER) -> LiveProgram:
-    """The process of a run that is paused; where none is, the first that can be talked to."""
+    """Connect to the paused process of a run, or if none is paused, to the first that answers."""
     troubles: list[str] = []
     lines: list[LiveProgram] = []
     addresses = list(_addresses(run))
@@ -122,9 +122,7 @@ def connect(run: Path, timeout: float = SECONDS_TO_ANSWER) -> LiveProgram:
         return lines[0]
     if troubles:
         raise SleuthError(troubles[0])
-    raise SleuthError(
-        f"no process of {run.name} waits for a debugger. It pauses where a condition holds: sleuth run --break …"
-    )
+    raise SleuthError(f"no process of {run.name} waits for a debugger. To pause at a condition: sleuth run --break …")
 
 
 def _is_paused(line: LiveProgram) -> bool:
@@ -140,7 +138,7 @@ def _close_all(lines: list[LiveProgram]) -> None:
 
 
 def announced_count(run: Path) -> int:
-    """Return the number of processes that announced an address. One that ends withdraws it; a killed one cannot."""
+    """Return the number of processes that announced an address. A process withdraws it at its end, unless killed."""
     return sum(1 for _ in _addresses(run))
 
 
@@ -150,7 +148,7 @@ def holds_address(folder: Path) -> bool:
 
 
 def has_socket(run: Path) -> bool:
-    """Return whether a process of a run can be talked to, as far as its files say."""
+    """Return whether a debugger can connect to a process of a run, as far as its files say."""
     return any(path.is_socket() for path, _ in _addresses(run))
 
 
@@ -167,7 +165,7 @@ def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
 
 
 def _own_socket(path: Path) -> Path:
-    """A run may come from elsewhere, and name anything: talk only to a socket of ours, of this user's own."""
+    """Return the path if it is a socket of tensorsleuth and of this user: a foreign run may name anything."""
     real = path.resolve(strict=True)
     status = os.stat(real)
     if not stat.S_ISSOCK(status.st_mode):

@@ -1,4 +1,4 @@
-"""A run that grows while it is looked at."""
+"""A run that grows while the debugger shows it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def is_alive(debugger: Debugger) -> bool:
-    """Return whether the program may still write."""
+    """Return whether the program may still write rows."""
     return debugger.live is not None or run_folder.is_alive(debugger.trace.path)
 
 
 def reread_if_grown(debugger: Debugger) -> Trace | None:
-    """The run as it is now, where it has more than what was read."""
+    """Return the run read again if it has grown, else None."""
     again = Trace(debugger.trace.path)
     return again if _length(again) != _length(debugger.trace) else None
 
@@ -29,7 +29,7 @@ def _length(trace: Trace) -> int:
 
 
 def go_to_pause(debugger: Debugger, status: dict[str, Any]) -> None:
-    """Go to the tensor that a live program is paused at, as far as it is recorded already."""
+    """Select the tensor at which a live program is paused, if it is recorded already."""
     again = reread_if_grown(debugger)
     if again is not None:
         debugger.reload(again)
@@ -38,7 +38,7 @@ def go_to_pause(debugger: Debugger, status: dict[str, Any]) -> None:
         return
     try:
         debugger.select(find_tensor(debugger, name, nth=-1))
-    except SleuthError:  # the probe has not written it yet
+    except SleuthError:  # the probe has not written the tensor yet
         return
 
 

@@ -1,4 +1,4 @@
-"""The health of each line: the worst of its tensors, and how many there are."""
+"""The health of each line: that of its worst tensors, and their number."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class LineHealth:
     tensors: int = 0
     bad: int = 0
     nan: int = 0
-    first_bad: int | None = None  # the place of its first bad tensor
+    first_bad: int | None = None  # the number of its first bad tensor
 
     @property
     def text(self) -> str:
-        """NaN ×12, ∞ ×3, ok ×50"""
+        """Return a text such as `NaN ×12, ∞ ×3, ok ×50`."""
         if not self.bad:
             return f"ok ×{_short(self.tensors)}"
         return f"{'NaN' if self.nan else '∞'} ×{_short(self.bad)}"
@@ -35,7 +35,7 @@ class LineHealth:
 
 
 class LineHealthIndex:
-    """Marks by file and line."""
+    """The health of each line, by file."""
 
     def __init__(self, everything: Tensors) -> None:
         self._everything = everything
@@ -45,10 +45,10 @@ class LineHealthIndex:
         keys: dict[tuple[str, int], int] = {}
         which = self._everything.words(lambda op: _number(keys, op)).astype(np.int64)
         bad = self._everything.health["bad"] & (which >= 0)
-        nan = bad & (self._everything.health["nan"] != 0)  # -1, not counted, may be one
+        nan = bad & (self._everything.health["nan"] != 0)  # -1 means not counted: it may hold a NaN
         counts = [np.bincount(which[mask], minlength=len(keys)) for mask in (which >= 0, bad, nan)]
         places = np.flatnonzero(bad)[::-1]
-        firsts = dict(zip(which[places].tolist(), places.tolist()))  # what is written last is the first
+        firsts = dict(zip(which[places].tolist(), places.tolist()))  # the last entry of a key wins: the first tensor
         marks: dict[str, dict[int, LineHealth]] = defaultdict(dict)
         for (file, line), at in keys.items():
             tensors, worse, worst = (int(count[at]) for count in counts)
@@ -56,7 +56,7 @@ class LineHealthIndex:
         return marks
 
     def of_file(self, file: str) -> dict[int, LineHealth]:
-        """The marks of a file, by line."""
+        """Return the health of a file's lines, by line number."""
         return self._marks.get(file, {})
 
     @property
@@ -65,7 +65,7 @@ class LineHealthIndex:
 
 
 def _number(keys: dict[tuple[str, int], int], op: Op) -> int:
-    """The number of an op's line, given out as lines are met; -1 where it has none."""
+    """Return the number of an op's line, a new one for a new line; -1 for an op without a line."""
     return -1 if op.file is None or op.line is None else keys.setdefault((op.file, op.line), len(keys))
 
 

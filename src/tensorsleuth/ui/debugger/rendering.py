@@ -27,11 +27,11 @@ STYLES = {
     Tone.BAD: "red",
     Tone.HINT: "cyan",
 }
-MARGIN_WIDTH = 8  # columns for the health of a line
+MARGIN_WIDTH = 8  # columns for a line's health
 
 
 def render_result(command_result: CommandResult) -> RenderableType:
-    """All of its blocks."""
+    """Return all blocks of a result."""
     parts: list[RenderableType] = []
     for before, block in zip((None, *command_result.blocks), command_result.blocks):
         parts += [RichText()] if isinstance(before, TableBlock) else []
@@ -52,7 +52,7 @@ def _block(block: Block) -> RenderableType:
 
 
 def render_text(block: TextBlock) -> RichText:
-    """Lines; no escape sequence of a trace reaches the terminal."""
+    """Return lines of text, without escape sequences: a trace may contain some."""
     lines = (printable(line) for line in block.text.splitlines())
     return RichText("\n".join(lines), style=STYLES[block.tone])
 
@@ -70,7 +70,7 @@ def _table(block: TableBlock) -> RichTable:
 
 
 def render_code_line(line: CodeLine, digits: int = 4) -> RichText:
-    """NaN ×12 ▶ 18 │ the code"""
+    """Return a line of code with its margin: `NaN ×12 ▶ 18 │ the code`."""
     said = RichText(f"{line.margin:>{MARGIN_WIDTH}} ", no_wrap=True, overflow="ellipsis")
     said.stylize(STYLES[line.tone])
     said.append(f"{'▶' if line.here else ' '}{line.number:>{digits}} │ ", style="bold" if line.here else "dim")

@@ -19,12 +19,12 @@ class Tone(Enum):
     DIM = "dim"
     GOOD = "good"
     BAD = "bad"
-    HINT = "hint"  # what to do next
+    HINT = "hint"  # the next step
 
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Lines that are all meant alike."""
+    """Lines of one tone."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -32,16 +32,16 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Rows under headings; a row may have a tone of its own."""
+    """Rows under headings. Each row may have its own tone."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    tones: tuple[Tone, ...] = ()  # one a row, or none
+    tones: tuple[Tone, ...] = ()  # one for each row, or none
 
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of the program, and in the margin how what it computed was."""
+    """A line of the program, with the health of its tensors in the margin."""
 
     number: int
     text: str
@@ -70,14 +70,14 @@ Block = TextBlock | TableBlock | CodeBlock | VerdictBlock
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Blocks to show one under the other. A listing is also what a list of tensors on the screen should now hold."""
+    """Blocks to show one below the other. With a `listing`, the list of tensors on the screen shows it."""
 
     blocks: tuple[Block, ...] = ()
     listing: Listing | None = None
-    moved: bool = False  # another tensor is looked at now
+    moved: bool = False  # whether the command selected another tensor
     quit: bool = False
 
 
 def message_result(text: str, tone: Tone = Tone.PLAIN) -> CommandResult:
-    """An answer of one sentence."""
+    """Return an answer of one sentence."""
     return CommandResult((TextBlock(text, tone),))

@@ -1,4 +1,4 @@
-"""A tensor in a few words: what the list, the details and the walk show of it."""
+"""The description of a tensor for the list, the details and the graph."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tensorsleuth.diagnose.health_words import describe_health, describe_index
 from tensorsleuth.trace.query.tensor_event import TensorEvent
 
 VALUE_KINDS = ("neg", "zero", "pos", "neg_inf", "pos_inf", "nan")
-NOT_SEEN = "not seen: fused into another op, or without an output"
+NOT_SEEN = "not recorded: fused into another op, or without an output"
 
 
 @dataclass(frozen=True)
 class TensorDescription:
-    """The portrait of one tensor."""
+    """The description of one tensor."""
 
     name: str
     op: str
@@ -27,14 +27,14 @@ class TensorDescription:
     bad: bool
     health: str
     first_bad: str | None  # row 10, column 1
-    counts: tuple[int, ...] | None  # of PARTS, where the mode counted
+    counts: tuple[int, ...] | None  # of PARTS, if the mode counted
     statistics: tuple[tuple[str, float], ...]
     line: str | None
     differentiates: str | None
 
 
 def describe_tensor(event: TensorEvent) -> TensorDescription:
-    """All that there is to say of it."""
+    """Return the description of a tensor."""
     return TensorDescription(
         event.name,
         event.op.type,
@@ -53,20 +53,20 @@ def describe_tensor(event: TensorEvent) -> TensorDescription:
 
 
 def step_words(event: TensorEvent) -> str:
-    """step 3, iteration 2"""
+    """Return a text such as `step 3, iteration 2`."""
     step = f"step {event.step}" if event.step is not None else "no step"
     return f"{step}, iteration {event.iteration}" if event.iteration else step
 
 
 def type_words(event: TensorEvent) -> str:
-    """float32 [64, 3]"""
+    """Return a text such as `float32 [64, 3]`."""
     if event.row is None:
         return "constant" if event.value is not None else ""
     return f"{event.dtype} {list(event.shape)}" if event.shape is not None else str(event.dtype)
 
 
 def health_word(event: TensorEvent) -> str:
-    """One word, for lists."""
+    """Return the health as one word, for lists."""
     row = event.row
     if row is None:
         return "?" if event.value is None else "∞" if event.bad else "ok"
@@ -81,7 +81,7 @@ def health_word(event: TensorEvent) -> str:
 
 
 def tensor_health(event: TensorEvent) -> str:
-    """In words, as findings have it."""
+    """Return the health in words, as findings have it."""
     if event.row is not None:
         return describe_health(event.row, _first_bad(event))
     if event.value is not None:

@@ -1,4 +1,4 @@
-"""References to tensors: a name, `Log:0`, the end of one, or a number of a list, `#41`."""
+"""References to tensors: a name, `Log:0`, the end of one, or a number from a list, `#41`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTPUT = re.compile(r"(.*):(\d+)")
 
 
 def split_slice(text: str) -> tuple[str, str]:
-    """`Log:0[0, :]` as its name and its slice."""
+    """Split `Log:0[0, :]` into its name and its slice."""
     found = _SLICED.fullmatch(text)
     if found is None:
         raise SleuthError(f"{text!r} is not a tensor and a slice. For example: Log:0[0, :]")
@@ -29,7 +29,7 @@ def split_slice(text: str) -> tuple[str, str]:
 
 
 def find_tensor(debugger: Debugger, name: str | None, step: int | None = None, nth: int | None = None) -> TensorEvent:
-    """The tensor of a name: at that step, else the step looked at, else the first bad one, else the last."""
+    """Return the tensor of a name: at `step`, else at the selected step, else the first bad one, else the last."""
     if not name:
         return _selected(debugger)
     if name.startswith("#"):
@@ -44,7 +44,7 @@ def find_tensor(debugger: Debugger, name: str | None, step: int | None = None, n
 
 def _selected(debugger: Debugger) -> TensorEvent:
     if debugger.focus is None:
-        raise SleuthError("no tensor is selected yet. Name one, or go to one: next, step, find TEXT")
+        raise SleuthError("no tensor is selected yet. Name one, or select one: next, step, find TEXT")
     return debugger.focus
 
 
@@ -53,12 +53,12 @@ def _number(debugger: Debugger, name: str) -> int:
     if not count:
         raise SleuthError("the run has no tensors. Was TensorFlow used? See: sleuth info")
     if not name[1:].isdecimal() or not int(name[1:]) < count:
-        raise SleuthError(f"there is no tensor {name}: the run has #0 to #{count - 1}. See them: lt")
+        raise SleuthError(f"there is no tensor {name}: the run has #0 to #{count - 1}. List them: lt")
     return int(name[1:])
 
 
 def _places_named(debugger: Debugger, name: str) -> Array:
-    """The places of all tensors of that name; of a part of one, where there is no such name."""
+    """Return the numbers of all tensors of that name. If there is no such name, it may be a part of one."""
     numbered = _OUTPUT.fullmatch(name)
     bare, output = (numbered[1], int(numbered[2])) if numbered else (name, None)
     exactly = debugger.everything.words(lambda op: op.name == bare).astype(bool)
@@ -66,7 +66,7 @@ def _places_named(debugger: Debugger, name: str) -> Array:
     if named.any():
         return _of_output(debugger, np.flatnonzero(named), output, name)
     if any(_ends(op, bare) for op in debugger.trace.ops()):
-        raise SleuthError(f"{name!r} was never computed: TensorFlow's optimizer fused it, or had no need of it.")
+        raise SleuthError(f"{name!r} was never computed: TensorFlow's optimizer fused or removed it.")
     raise SleuthError(f"there is no tensor {name!r} in the run. {_nearest(debugger, bare)}")
 
 
@@ -80,16 +80,16 @@ def _of_output(debugger: Debugger, places: Array, output: int | None, name: str)
     found = places[outputs == output] if output is not None else places
     if not len(found):
         there = ", ".join(f":{number}" for number in np.unique(outputs))
-        raise SleuthError(f"there is no tensor {name!r}: of its op, {there} was recorded.")
+        raise SleuthError(f"there is no tensor {name!r}. The recorded outputs of its op: {there}.")
     return found
 
 
 def _nearest(debugger: Debugger, name: str) -> str:
-    """Names, or ends of names, that look alike."""
+    """Return similar names, or ends of names."""
     ends = {op.name.rpartition("/")[2]: op.name for op in debugger.trace.ops()}
     names = {**ends, **{op.name: op.name for op in debugger.trace.ops()}}
     near = dict.fromkeys(names[found] for found in difflib.get_close_matches(name, names, 3))
-    return f"Near it: {', '.join(near)}." if near else "See what there is: lt"
+    return f"Similar: {', '.join(near)}." if near else "List the tensors: lt"
 
 
 def _at_step(debugger: Debugger, places: Array, step: int, name: str) -> Array:

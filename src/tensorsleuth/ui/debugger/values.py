@@ -1,4 +1,4 @@
-"""Values of a tensor: the part that is asked for, as text that fits."""
+"""Values of a tensor: the requested part, as text that fits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 
-MAX_PRINTED = 1000  # elements that are printed in full; of more, the edges
-MAX_PRINTED_ALL = 200_000  # elements that --all prints
-IN_RANGE_MARK = "*"  # behind a value that is in a range that was asked for
+MAX_PRINTED = 1000  # printed in full; of a larger tensor, only the edges
+MAX_PRINTED_ALL = 200_000  # printed with --all
+IN_RANGE_MARK = "*"  # after a value that lies in a requested range
 
 
 def parse_slice(text: str) -> tuple[int | slice, ...]:
-    """`[0, :, 3]` as what NumPy takes, read and not executed."""
+    """Parse `[0, :, 3]` into a NumPy index, without executing it."""
     try:
         node = ast.parse(f"x{text}", mode="eval").body
         assert isinstance(node, ast.Subscript)
@@ -38,7 +38,7 @@ def _part(node: ast.expr) -> Any:
 
 
 def take_slice(value: Array, text: str) -> Array:
-    """A part of a value."""
+    """Return a part of a value."""
     if not text:
         return value
     try:
@@ -48,7 +48,7 @@ def take_slice(value: Array, text: str) -> Array:
 
 
 def parse_ranges(text: str | None) -> list[tuple[float, float]]:
-    """`[0, 1]` or `[[-inf, -5], [5, inf]]`, as tfdbg takes them."""
+    """Parse `[0, 1]` or `[[-inf, -5], [5, inf]]`, as tfdbg takes them."""
     if not text:
         return []
     try:
@@ -71,10 +71,10 @@ def in_ranges(value: Array, ranges: list[tuple[float, float]]) -> Array:
 
 
 def format_array(value: Array, ranges: list[tuple[float, float]], everything: bool, width: int) -> str:
-    """An array as NumPy prints it; values in a range are marked."""
+    """Return an array as NumPy prints it, with values in a range marked."""
     if everything and value.size > MAX_PRINTED_ALL:
         raise SleuthError(
-            f"--all prints at most {MAX_PRINTED_ALL:,} values, and there are {value.size:,}. Take a slice: [0:10]"
+            f"--all prints at most {MAX_PRINTED_ALL:,} values, but there are {value.size:,}. Take a slice: [0:10]"
         )
     threshold = MAX_PRINTED_ALL + 1 if everything else MAX_PRINTED
     return np.array2string(

@@ -19,11 +19,11 @@ from tensorsleuth.ui.terminal.charts.sparkline import sparkline
 from tensorsleuth.ui.terminal.memory_report import short_place
 
 STATISTIC_DIGITS = {"entropy": 2, "distance": 1, "sink": 2, "collapse": 2, "ahead": 2}  # statistic -> digits
-MAX_HEADS = 48  # of all layers together; of more, a line a layer
+MAX_HEADS = 48  # in all layers together; with more heads, one line for each layer
 NAME_WIDTH = 24
-CURVE_WIDTH, CHANGE_WIDTH = 12, 20  # columns of a number with its curve, and with how far it has moved
-WIDE_TERMINAL = 112  # columns from which there is room for how much each has moved
-NARROW_TERMINAL = 76  # below this there are no curves, nor how and where attention was seen
+CURVE_WIDTH, CHANGE_WIDTH = 12, 20  # columns of a number with its curve, and with its change
+WIDE_TERMINAL = 112  # columns; from this width on the changes are shown
+NARROW_TERMINAL = 76  # columns; below this width, curves and the source of the weights are left out
 
 
 def attention_report(
@@ -33,7 +33,7 @@ def attention_report(
     head: int | None,
     width: int,
 ) -> RenderableType:
-    """Return the report: remarks, and `more` of them; all attention; each head's numbers over the steps."""
+    """Return the report: remarks, and `more` below them; all layers; the statistics of each head over the steps."""
     parts: list[RenderableType] = [
         _headline(attentions, attention_remarks),
         Text(),
@@ -51,7 +51,7 @@ def attention_report(
 
 
 def is_by_layer(attentions: Sequence[AttentionSummary], head: int | None) -> bool:
-    """Return whether there are too many heads for a line each."""
+    """Return whether there are too many heads for one line each."""
     many = sum(1 if head is not None else one.heads for one in attentions)
     return many > MAX_HEADS and len(attentions) > 1
 
@@ -62,13 +62,13 @@ def _headline(attentions: Sequence[AttentionSummary], attention_remarks: Sequenc
     text = Text.assemble((" ATTENTION ", "bold reverse"), "  ", (plural(len(attentions), "layer"), "bold"))
     text.append(f", {plural(heads, 'head')} · {plural(looks, 'sample')}, {step_span(first, last)}")
     if not attentions[0].trains:
-        text.append(" · of what does not train")
+        text.append(" · of functions that do not train")
     return text
 
 
 def _remarks(attention_remarks: Sequence[AttentionRemark]) -> list[RenderableType]:
     if not attention_remarks:
-        return [Text(" Nothing is remarkable about these heads.", "dim"), Text()]
+        return [Text(" These heads show nothing remarkable.", "dim"), Text()]
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -116,7 +116,7 @@ def _heads(one: AttentionSummary, title: Text, head: int | None, width: int) -> 
 
 
 def _layer_means(attentions: Sequence[AttentionSummary], width: int) -> Text:
-    """A line a layer: the mean of its heads."""
+    """Return one line for each layer with the mean of its heads."""
     room = NAME_WIDTH if width >= WIDE_TERMINAL else 8
     text, names = Text(_header("layer", room, width), "bold"), fit_names([one.name for one in attentions], room)
     for shown, one in zip(names.shown, attentions, strict=True):
@@ -132,7 +132,7 @@ def _header(first: str, room: int, width: int) -> str:
 
 
 def _columns(first: int, width: int) -> list[str]:
-    """The statistics for which there is room."""
+    """Return the statistics that fit into the width."""
     ends = accumulate(2 + _column_width(name, first, width) for name in STATISTIC_DIGITS)
     return [name for name, end in zip(STATISTIC_DIGITS, ends, strict=True) if 1 + first + end <= width]
 
@@ -149,7 +149,7 @@ def _column_width(name: str, first: int, width: int) -> int:
 
 
 def _number(text: Text, name: str, numbers: list[float], look: int, room: int) -> None:
-    """The number at the look, its curve over all looks, and where there is room how far it has moved."""
+    """Append the number at a sample, its curve over all samples, and its change if there is room."""
     digits, now = STATISTIC_DIGITS[name], numbers[look]
     told = f"{now:.{digits}f}" if math.isfinite(now) else UNKNOWN
     text.append(f"  {told:>5}".ljust(room + 2) if room < CURVE_WIDTH else f"  {told:>5} ", "not bold")

@@ -1,4 +1,4 @@
-"""The report of the batch that fits."""
+"""The report on the largest batch that fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME_WIDTH = 18
 
 
 def batch_report(fit_report: FitReport, width: int) -> RenderableType:
-    """Return the report: what fits, in one line; the model; what grows; what helps, and by how much."""
+    """Return the report: the answer in one line, the model, the tensors that grow, and what each remedy saves."""
     parts = [_headline(fit_report, width), Text(), *_model(fit_report), Text(), _kinds(fit_report)]
     if fit_report.advice:
         parts += [Text(), _advice(fit_report, width)]
@@ -26,7 +26,7 @@ def batch_report(fit_report: FitReport, width: int) -> RenderableType:
 
 def _headline(fit_report: FitReport, width: int) -> Text:
     tag, style = (" FITS ", "bold reverse green") if fit_report.fits else (" TOO LARGE ", "bold reverse red")
-    words = fit_report.sentence if fit_report.fits else f"what fits: {fit_report.sentence}"
+    words = fit_report.sentence if fit_report.fits else f"the largest that fits: {fit_report.sentence}"
     indent = len(tag) + 2
     lines = wrap(words, max(width - indent, 20))
     return Text.assemble((tag, style), "  ", (("\n" + " " * indent).join(lines), "bold"))
@@ -36,7 +36,7 @@ def _model(fit_report: FitReport) -> list[Text]:
     fit = fit_report.fit
     run = f"batch {fit.batch:,}" + (f", sequence {fit.sequence:,}" if fit.sequence else "")
     lines = [
-        _line("Peak seen", size(fit.measured_peak), f"resident, with {run}"),
+        _line("Measured peak", size(fit.measured_peak), f"resident, with {run}"),
         _line(
             "Model",
             fine_size(fit_report.fixed_bytes),
@@ -45,7 +45,7 @@ def _model(fit_report: FitReport) -> list[Text]:
     ]
     if (fit_report.batch, fit_report.sequence) != (fit.batch, fit.sequence):
         asked = f"batch {fit_report.batch:,}" + (f", sequence {fit_report.sequence:,}" if fit_report.sequence else "")
-        lines.append(_line("Asked for", size(fit_report.peak), f"the peak to expect with {asked}"))
+        lines.append(_line("Requested", size(fit_report.peak), f"the predicted peak with {asked}"))
     lines.append(_line("Limit", size(fit_report.limit), fit_report.limit_source))
     same = f"at sequence {fit_report.sequence:,}" if fit_report.sequence else ""
     lines.append(_line("Largest batch", f"{fit_report.largest_batch:,}", same))

@@ -1,4 +1,4 @@
-"""The lines under a program that has ended."""
+"""The lines printed after a program has ended."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tensorsleuth.core.formatting import duration, plural, printable
 from tensorsleuth.ui.terminal.run_statistics import RunStatistics
 
 SEPARATOR = " · "
-NAME_WIDTH = 9  # columns of our name, and the space around it
+NAME_WIDTH = 9  # columns of our name and a space
 
 
 def closing_sentence(program: str, exit_status: ExitStatus, run_statistics: RunStatistics | None) -> str:
-    """train.py finished (exit 0) in 41 s · 500 steps · 301,422 tensors watched"""
+    """Return a line such as `train.py finished (exit 0) in 41 s · 500 steps · 301,422 tensors watched`."""
     return SEPARATOR.join([f"{printable(program)} {_how(exit_status)}", *_numbers(run_statistics)])
 
 
 def fold_sentence(sentence: str, width: int) -> str:
-    """Its parts in as many lines as they need, below each other; behind our name, which `terminal.say` puts there."""
+    """Fold a sentence at its parts into lines, indented below our name, which `console.say` prints."""
     lines = [""]
     for part in sentence.split(SEPARATOR):
         joined = f"{lines[-1]}{SEPARATOR}{part}" if lines[-1] else part
@@ -27,7 +27,7 @@ def fold_sentence(sentence: str, width: int) -> str:
 
 
 def command_hints(commands: Mapping[str, str], width: int) -> str:
-    """The commands to type next, each with what it shows: in a line, or where that is too long in a line each."""
+    """Return the next commands, each with what it shows: on one line, or one on each line if that is too long."""
     line = "      ".join(f" {printable(command)}   {text}" for command, text in commands.items())
     if len(line) <= width:
         return line

@@ -1,4 +1,4 @@
-"""The output of the program: answers on stdout, remarks on stderr."""
+"""The output of tensorsleuth: answers on stdout, remarks on stderr."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def say(sentence: str) -> None:
-    """A remark of ours beside a program that owns stdout."""
+    """Print a remark on stderr, since the program owns stdout."""
     click.echo(f" {click.style('sleuth', bold=True)}  {sentence}", err=True)
 
 
 def note(line: str) -> None:
-    """A remark without our name in front."""
+    """Print a remark without our name in front."""
     click.echo(line, err=True)
 
 
@@ -35,27 +35,27 @@ def print_error(sentence: str) -> None:
 
 
 def _fold_line(line: str) -> list[str]:
-    """Never inside of a word: it may be a path."""
+    """Fold a line, never inside a word, which may be a path."""
     room = max(width() - len("sleuth: "), 20)
     return textwrap.wrap(line, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def show(renderable: RenderableType) -> None:
-    """An answer, laid out for the width of the terminal."""
+    """Print an answer, laid out for the width of the terminal."""
     from rich.console import Console
 
     _print(Console(highlight=False, width=width()), renderable)
 
 
 def show_on_stderr(renderable: RenderableType) -> None:
-    """Print on stderr, beside a program that owns stdout."""
+    """Print on stderr, since the program owns stdout."""
     from rich.console import Console
 
     _print(Console(highlight=False, width=width(), stderr=True), renderable)
 
 
 def _print(console: Console, renderable: RenderableType) -> None:
-    """Into a file or a pipe, without the blanks that fill up the lines of a table."""
+    """Print to a terminal, file or pipe. The latter get no trailing spaces."""
     if console.is_terminal:
         console.print(renderable)
         return
@@ -65,12 +65,12 @@ def _print(console: Console, renderable: RenderableType) -> None:
 
 
 def width() -> int:
-    """Columns of the terminal; 80 where there is none."""
+    """Return the columns of the terminal, or 80 without one."""
     return shutil.get_terminal_size().columns
 
 
 def print_json(value: object) -> None:
-    """An answer for other programs."""
+    """Print an answer as JSON for other programs."""
     click.echo(json.dumps(value, indent=2))
 
 

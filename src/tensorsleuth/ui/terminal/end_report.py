@@ -14,12 +14,12 @@ from tensorsleuth.core.run_end import LiveTensor, MemoryAtEnd, RunEnd, RunningOp
 from tensorsleuth.ui.terminal.charts.sparkline import BARS
 
 LABEL_WIDTH = 13  # columns for the longest label, Confidence
-MAX_THREADS, MAX_FRAMES, MAX_TENSORS = 5, 6, 4  # so many are shown
+MAX_THREADS, MAX_FRAMES, MAX_TENSORS = 5, 6, 4  # the numbers shown
 CURVE_WIDTH = 32  # columns
 
 
 def last_activity(end: RunEnd) -> Iterator[RenderableType]:
-    """A few lines: threads, stack, what was said, memory."""
+    """Yield a few lines: threads, stack, last output, memory."""
     yield from _labelled(
         "Threads", [*map(_thread, end.doing[:MAX_THREADS]), *_more(len(end.doing) - MAX_THREADS, "thread")]
     )
@@ -30,7 +30,7 @@ def last_activity(end: RunEnd) -> Iterator[RenderableType]:
 
 
 def harmless_end(end: RunEnd) -> str | None:
-    """Return how it ended, if that was no problem and not by itself: `stopped by SIGTERM at step 12`."""
+    """Return how it ended, if from outside or with an exit code and without a problem: `stopped by SIGTERM at step 12`."""
     at = f" at {end.when}" if end.when else ""
     if end.kind == "stopped":
         return f"stopped by {end.signal}{at}"
@@ -38,7 +38,7 @@ def harmless_end(end: RunEnd) -> str | None:
 
 
 def hang_report(end: RunEnd | None, quiet: float, busy: float) -> RenderableType:
-    """For a program that still runs."""
+    """Return the report on a program that still runs but seems to hang."""
     how = "It waits" if busy < 0.05 else "It computes"
     when = f" at {end.when}" if end is not None and end.when else ""
     first = Text(" sleuth", style="bold")
@@ -49,7 +49,7 @@ def hang_report(end: RunEnd | None, quiet: float, busy: float) -> RenderableType
         parts += _labelled("Stack", [_stack(stack) for stack in end.stacks[:MAX_THREADS] if stack.frame is not None])
     return Group(
         *parts,
-        Text("   It goes on. When you end it (Ctrl-C; Ctrl-\\ inside of an op) it is said where it hung.", style="dim"),
+        Text("   It keeps running. End it with Ctrl-C (Ctrl-\\ inside an op) to see where it hung.", style="dim"),
     )
 
 
@@ -64,7 +64,7 @@ def _labelled(label: str, lines: Sequence[str]) -> list[RenderableType]:
 
 
 def _thread(one: RunningOp) -> str:
-    """main thread: train.py:31 Fill, for 0.3 s"""
+    """Return a line such as `main thread: train.py:31 Fill, for 0.3 s`."""
     inner = one.innermost
     layer = f", layer {inner.layer}" if inner.layer else ""
     makes = f" → {inner.makes}" if inner.makes else ""
@@ -85,7 +85,7 @@ def _line(one: RunningOp) -> str:
 
 
 def _stack(stack: ThreadStack) -> str:
-    """a.py:5 in crash ← a.py:13 in step: the program's own lines, innermost first."""
+    """Return the program's own lines, innermost first: `a.py:5 in crash ← a.py:13 in step`."""
     own = [frame for frame in stack.frames[stack.user :] if _is_user_file(frame.file)]
     said = [f"{os.path.basename(frame.file)}:{frame.line} in {frame.function}" for frame in own[:MAX_FRAMES]]
     inner = stack.frames[0]

@@ -1,4 +1,4 @@
-"""The line that the callback prints beside the progress bar of Keras."""
+"""The line that the callback prints next to Keras's progress bar."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tensorsleuth.ui.terminal.verdict import headline, verdict
 
 
 def epoch_line(number: int, tensors: int, alarm: bool, stopped: Sequence[Finding]) -> str:
-    """`sleuth: epoch 2: 1,204 tensors, healthy`"""
+    """Return a line such as `sleuth: epoch 2: 1,204 tensors, healthy`."""
     if stopped:
         state = f"stopped: {headline(stopped[0])}"
     else:
-        state = "healthy" if not alarm else "a NaN or an infinity was seen in this run"
+        state = "healthy" if not alarm else "this run has a NaN or an infinity"
     return printable(f"sleuth: epoch {number}: {plural(tensors, 'tensor')}, {state}")
 
 
 def print_beside_bar(line: str) -> None:
-    """On stdout, where the progress bar is."""
+    """Print on stdout, where the progress bar is."""
     print(line, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Layers over the steps, for people."""
+"""The report of `sleuth layers`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NUMBERS = ("mean", "std", "norm", "zeros", "dead")
 WIDE_COLUMNS = {"shape": 15, "mean": 9, "std": 8, "norm": 8, "zeros": 7, "dead": 11}  # columns
 NARROW_COLUMNS = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 9}
 NARROWEST_COLUMNS = {"norm": 7}
-WIDE_TERMINAL, NARROW_TERMINAL = 100, 72  # columns of the terminal: from here on more, below this less is shown
+WIDE_TERMINAL, NARROW_TERMINAL = 100, 72  # columns; a wider terminal shows more, a narrower less
 MIN_CELLS, MAX_CELLS = 11, 32
 BAR_WIDTH = 16
-SATURATED_SHARE = 0.9  # of the slope is lost: worth a colour
+SATURATED_SHARE = 0.9  # shares of the slope above this are lost: coloured
 CELLS_TITLE = "over steps"
 LINE_BREAK = "\n   "
 
@@ -50,7 +50,7 @@ def outputs_table(layer_output_stats: Sequence[LayerOutputStats], width: int) ->
 
 
 def _name(text: Text, headed_name: HeadedName, room: int, width: int) -> None:
-    """Below its heading, where it begins a new group."""
+    """Append a name, below a new heading if it begins a group."""
     if headed_name.heading is not None:
         text.append(f"\n {cut_middle(headed_name.heading, width - 2)}/", "not bold dim")
     text.append(f"\n {headed_name.name:<{room}} ", "not bold not dim")
@@ -78,7 +78,7 @@ def _numbers(text: Text, one: LayerOutputStats, form: dict[str, int]) -> None:
 
 
 def _dead_units(one: LayerOutputStats) -> tuple[str, str]:
-    """Units of a ReLU that are off; how much of the slope of a tanh or sigmoid is lost."""
+    """Return a ReLU's number of dead units, or the lost share of a tanh's or sigmoid's slope."""
     if np.isfinite(one.saturated):
         return f"sat {one.saturated:.0%}", "bold red" if one.saturated > SATURATED_SHARE else "not bold dim"
     told = f"{one.dead:.0f}/{one.units:.0f}" if np.isfinite(one.units) else ""
@@ -102,7 +102,7 @@ def growth_table(families: Sequence[ResidualGrowth], width: int) -> Text:
 
 
 def gradients_table(layer_curves: Sequence[LayerCurve], step: int | None, width: int) -> Text:
-    """Norms of gradients from the last layer to the first, as bars and over the steps."""
+    """Return the norms of gradients from the last layer to the first, as bars and over the steps."""
     return _bars(layer_curves, step, width, "gradient of", "norm", "Norm of a layer's gradients")
 
 

@@ -14,15 +14,15 @@ from tensorsleuth.analyze.memory.report import MemoryReport
 from tensorsleuth.core.formatting import cut_start, plural, printable, size
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-CURVE_HEIGHT = 5  # rows of the curve
+CURVE_HEIGHT = 5  # in rows
 MAX_GROUPS, MAX_TENSORS = 8, 8
 BAR_WIDTH, KIND_WIDTH = 10, 15
-FIXED_WIDTH = BAR_WIDTH + 24  # columns of a table of groups, beside its names
+FIXED_WIDTH = BAR_WIDTH + 24  # columns of a table of groups, without the names
 TITLES = {"kind": "What for", "layer": "Layer", "line": "Line", "op": "Op", "dtype": "Type"}
 
 
 def memory_report(answer: MemoryReport, by: tuple[str, ...], width: int) -> RenderableType:
-    """The curve, the moment in parts, and what was alive then: by kind, by layer, by line."""
+    """Return the curve, the parts of the memory at the chosen time, and the live tensors by kind, layer and line."""
     parts: list[RenderableType] = [_headline(answer), Text(), _curve(answer, width), Text(), _growth(answer)]
     for one in by:
         groups = answer.groups(one)
@@ -30,7 +30,7 @@ def memory_report(answer: MemoryReport, by: tuple[str, ...], width: int) -> Rend
             parts += [Text(), _groups(groups, one, width)]
     parts += [Text(), _tensors(answer.holdings, width)]
     if answer.lost:
-        lost = f" {answer.lost:,} older rows were written over: what was made early may be missing."
+        lost = f" {answer.lost:,} older rows were overwritten: early tensors may be missing."
         parts += [Text(), Text(lost, "dim")]
     return Lines(*parts)
 
@@ -47,7 +47,7 @@ def _headline(memory_report: MemoryReport) -> Text:
 
 
 def _curve(memory_report: MemoryReport, width: int) -> Text:
-    """A column for each piece of time: tensors in full, the rest of resident memory pale."""
+    """Return one column for each interval of time: tensors in full colour, the rest of resident memory pale."""
     label = 9
     curve = memory_report.curve(max(width - label - 2, 20))
     most, least = max(curve.resident), min(memory_report.start_resident, min(curve.resident))
@@ -74,7 +74,7 @@ def _mark(memory_report: MemoryReport, columns: int) -> int:
 
 
 def _cell(resident: float, tensors: float, row: int) -> tuple[str, str]:
-    """The part of a column that lies in one row of text, and its colour."""
+    """Return the part of a column in one row of text, and its colour."""
     of_tensors = min(max(round(tensors) - row * 8, 0), 8)
     of_all = min(max(round(resident) - row * 8, 0), 8)
     if of_tensors >= of_all or of_tensors > 4:
@@ -88,7 +88,7 @@ def _growth(memory_report: MemoryReport) -> RenderableType:
     head.append(f"{size(max(parts.growth, 0))} more than when recording began", "bold")
     lines = [
         (parts.tensors, "cyan", "tensors that were alive"),
-        (parts.kept, "", "freed, and kept for later"),
+        (parts.kept, "", "freed, but kept for reuse"),
         (parts.own, "", "Python and TensorFlow themselves: graphs, kernels, caches"),
         (parts.working, "", f"in use by ops that were running{_running_ops(memory_report.running)}"),
         (parts.rest, "dim", "unattributed"),
@@ -106,7 +106,7 @@ def _part(amount: int, growth: int, style: str, what: str) -> Text:
 
 
 def _groups(holding_groups: list[HoldingGroup], by: str, width: int) -> Text:
-    """Name, amount, a bar, how many, and the largest of them where there is room."""
+    """Return the name, size, bar and count of each group, and its largest tensor if there is room."""
     names = [_name(group.name, by) for group in holding_groups[:MAX_GROUPS]]
     room = min(max(map(len, [*names, TITLES[by]]), default=0), max(width - FIXED_WIDTH - 22, 16))
     left = width - FIXED_WIDTH - room
@@ -133,7 +133,7 @@ def _name(name: str, by: str) -> str:
 
 
 def short_place(place: str) -> str:
-    """file.py:12 in its folder: as much of the path as tells files apart."""
+    """Return `file.py:12` with as much of its path as identifies the file."""
     path = PurePath(place)
     return os.path.join(*path.parts[-2:]) if path.is_absolute() and len(path.parts) > 2 else place
 

@@ -1,4 +1,4 @@
-"""A run's time on one screen."""
+"""The report of `sleuth profile`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tensorsleuth.core.formatting import plural, printable
 
 BAR_WIDTH = 24
 COLORS = {"input": "yellow", "ops": "green", "eager": "cyan", "probes": "dim", "unseen": "blue", "python": "magenta"}
-MIN_WIDTH_FOR_SOURCE = 100  # columns from which a table has room for more
+MIN_WIDTH_FOR_SOURCE = 100  # columns; from this width on, tables show source lines
 
 
 def profile_report(profile_report: ProfileReport, by: str, rows: int, width: int) -> RenderableType:
-    """The verdict, what each step goes into, the table that was asked for, the slowest steps, what is not known."""
+    """Return the verdict, the parts of a step, the requested table, the slowest steps, and notes."""
     parts: list[RenderableType] = [
         Padding(Text(printable(profile_report.bottleneck.says), style="bold"), (0, 1)),
         Text(),
@@ -37,7 +37,7 @@ def _about(profile_report: ProfileReport) -> str:
     if profile_report.step is not None:
         return f"Step {profile_report.step}: {usual}"
     without = (
-        f"; without {plural(profile_report.left_out, 'step')} in which a function ran first"
+        f"; without {plural(profile_report.left_out, 'step')} in which a function ran for the first time"
         if profile_report.left_out
         else ""
     )
@@ -107,11 +107,11 @@ def _notes(profile_report: ProfileReport) -> Iterator[RenderableType]:
 
 
 def milliseconds(nanoseconds: float) -> str:
-    """12 ms, 0.42 ms"""
+    """Return a text such as `12 ms` or `0.42 ms`."""
     ms = nanoseconds / 1e6
     return f"{ms:,.0f} ms" if ms >= 99.5 else f"{ms:.1f} ms" if ms >= 9.95 else f"{ms:.2f} ms"
 
 
 def percent(share: float) -> str:
-    """62 %"""
+    """Return a text such as `62 %`."""
     return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"

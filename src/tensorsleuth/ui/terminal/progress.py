@@ -1,4 +1,4 @@
-"""The progress of long work; nothing for short work."""
+"""A progress bar for long work. Short work shows none."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-SECONDS_BEFORE_BAR = 0.5  # seconds before a bar is shown
-SECONDS_BETWEEN_UPDATES = 0.1  # seconds between changes
+SECONDS_BEFORE_BAR = 0.5  # in seconds
+SECONDS_BETWEEN_UPDATES = 0.1  # in seconds
 
 
 class ProgressBar:
-    """A bar for each thing that is read, which goes when the work is done."""
+    """A bar for each source that is being read. It disappears when the work is done."""
 
     def __init__(self, console: Console) -> None:
         columns = (

@@ -1,4 +1,4 @@
-"""One run, told in full."""
+"""The report of `sleuth info`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tensorsleuth.core.formatting import age, count, duration, local_time, plura
 from tensorsleuth.ui.terminal.run_statistics import RunStatistics
 from tensorsleuth.ui.terminal.runs_table import value_health
 
-MAX_NOT_COVERED = 3  # sleuth why has all
+MAX_NOT_COVERED = 3  # `sleuth why` lists all
 
 
 def run_info(run_statistics: RunStatistics, meta: Mapping[str, object], now: float) -> Table:
-    """A line for each thing known; `meta` is what run.json says."""
+    """Return a line for each known fact; `meta` is the content of run.json."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

@@ -9,7 +9,7 @@ from tensorsleuth.core.modes import Mode
 
 
 class RunStatistics(Protocol):
-    """One run in numbers."""
+    """The numbers of one run."""
 
     @property
     def name(self) -> str: ...

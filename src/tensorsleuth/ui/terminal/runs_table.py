@@ -14,16 +14,16 @@ from tensorsleuth.ui.terminal.run_statistics import RunStatistics
 
 COLUMNS = ("run", "program", "age", "ended", "steps", "events", "size", "mode", "values")
 RIGHT_ALIGNED = ("age", "steps", "events", "size")
-ESSENTIAL_COLUMNS = ("run", "values")  # also in a terminal that is too narrow for the others
-MIN_PROGRAM_WIDTH = 8  # the least that is shown of a program
-MIN_WIDTH_FOR_ALL = 72  # columns for all of them, where names are folded
-FIXED_WIDTH = 40  # columns that age, ended, steps, events, size and the gaps take
-MAX_NAMED_RUNS = 3  # runs that are named under the table
-MIN_WIDTH_FOR_MODE, MODE_WIDTH = 100, 16  # columns from which on there is one for the mode, and what it takes
+ESSENTIAL_COLUMNS = ("run", "values")  # shown even in a narrow terminal
+MIN_PROGRAM_WIDTH = 8  # letters of a program that are always shown
+MIN_WIDTH_FOR_ALL = 72  # columns; if there are fewer, some columns are left out
+FIXED_WIDTH = 40  # width of age, ended, steps, events, size and the gaps
+MAX_NAMED_RUNS = 3  # under the table
+MIN_WIDTH_FOR_MODE, MODE_WIDTH = 100, 16  # from the first width on, the mode has a column; the second is its width
 
 
 def runs_table(run_statistics: Sequence[RunStatistics], now: float, width: int) -> Table:
-    """One row a run. Names are never cut, for they are typed again; programs are, and what does not fit is left out."""
+    """Return one row for each run. Names are never cut, since users type them. Programs are, and some columns dropped."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     longest = max(len(summary.name) for summary in run_statistics)
     names = _columns(width)
@@ -44,7 +44,7 @@ def runs_table(run_statistics: Sequence[RunStatistics], now: float, width: int) 
 
 
 def _modes_caption(run_statistics: Sequence[RunStatistics]) -> str | None:
-    """Return the runs whose mode is not the default, if there is no room for a column."""
+    """Return a caption with the runs in another than the default mode, if the mode has no column."""
     others = sorted({one.mode for one in run_statistics if one.mode is not None} - {DEFAULT_MODE})
     said = [f"{mode.name}: {_names([one.name for one in run_statistics if one.mode is mode])}" for mode in others]
     return printable(f"mode {DEFAULT_MODE.name}, but {'; '.join(said)}") if said else None
@@ -98,6 +98,6 @@ def _row(run_statistics: RunStatistics, now: float) -> list[Text]:
 
 
 def _short(program: str) -> str:
-    """The program without its folder, which is the least telling part."""
+    """Return the program without its folder, which says least."""
     path, *rest = program.split(" ", 1)
     return " ".join([path.rsplit("/", 1)[-1], *rest])

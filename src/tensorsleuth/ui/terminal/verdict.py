@@ -1,4 +1,4 @@
-"""A diagnosis on one screen."""
+"""The verdict of `sleuth why`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME_WIDTH = 28  # columns for a tensor's name
 
 
 def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
-    """The first finding in full, the others in a line each (or all in full)."""
+    """Return the first finding in full, and the others in one line each (or all in full)."""
     if not diagnosis.findings:
         return Group(*_healthy(diagnosis))
     shown = diagnosis.findings if everything else diagnosis.findings[:1]
@@ -35,7 +35,7 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
 
 
 def more_findings(findings: Sequence[Finding]) -> list[RenderableType]:
-    """Below something else of the run: that there is more to know, and the first of it."""
+    """Return a line for other reports on a run: the first of the findings, and how many others there are."""
     if not findings:
         return []
     table = Table.grid(padding=(0, 1, 0, 0))
@@ -62,13 +62,13 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checked_problems(diagnosis)} checked)"))
         yield title
     how = harmless_end(diagnosis.end) if diagnosis.end is not None else None
-    if how is not None and not diagnosis.unjudged:  # which says so
+    if how is not None and not diagnosis.unjudged:  # `unjudged` says it otherwise
         yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
 
 
 def _unclear(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    """Yield what could not be seen, and the command that would show it."""
+    """Yield the gaps that make the verdict unclear, and the command that would close them."""
     title = Table.grid(padding=(0, 1))
     mark = Text(f" {verdict_mark(diagnosis).upper()}", style="bold yellow", no_wrap=True)
     title.add_row(mark, Text(printable(unclear_words(diagnosis))))
@@ -131,7 +131,7 @@ def _labelled(label: str, text: str) -> Table:
 
 
 def headline(finding: Finding) -> str:
-    """The summary, with the name of the file only."""
+    """Return the summary, with the file name in place of the path."""
     return _with_file_name(finding.summary, finding)
 
 
@@ -150,13 +150,13 @@ def _place(finding: Finding) -> str:
 
 
 def _relative_path(path: str) -> str:
-    """The path as a person here would type it."""
+    """Return the path as a user in this directory would type it."""
     near = os.path.relpath(path)
     return path if near.startswith("..") else near
 
 
 def _source(finding: Finding) -> Iterator[RenderableType]:
-    """The line itself whole, be it folded; those around it are cut where the terminal ends."""
+    """Yield the line itself in full, folded if need be; the lines around it are cut at the terminal's width."""
     for number, text in finding.source:
         if number == finding.line:
             yield _marked_line(number, printable(text))
@@ -187,7 +187,7 @@ def _evidence_row(piece: Evidence, finding: Finding) -> Table:
 
 
 def _short(name: str) -> str:
-    """The end of a long name: what tells it from the others."""
+    """Return the end of a long name, which identifies it."""
     return name if len(name) <= NAME_WIDTH else f"…{name[-NAME_WIDTH + 1 :]}"
 
 

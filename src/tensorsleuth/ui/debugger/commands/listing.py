@@ -12,9 +12,9 @@ from tensorsleuth.ui.debugger.listing import SORTS, TFDBG_SORTS, Listing, ListOp
 from tensorsleuth.ui.debugger.result import CommandResult, TableBlock, TextBlock, Tone
 from tensorsleuth.ui.debugger.tensor_description import describe_tensor
 
-MAX_ROWS = 50  # rows of a list
+MAX_ROWS = 50  # in a list
 COLUMNS = ("#", "step", "tensor", "op", "type", "health", "line")
-MAX_CODE_LINES = 10  # lines of the program that a search shows
+MAX_CODE_LINES = 10  # of the program, in a search
 
 
 def list_tensors(debugger: Debugger, arguments: Arguments) -> CommandResult:
@@ -32,7 +32,7 @@ def list_tensors(debugger: Debugger, arguments: Arguments) -> CommandResult:
 
 
 def as_result(listing: Listing, limit: int = MAX_ROWS) -> CommandResult:
-    """The first rows of a list as a table."""
+    """Return the first rows of a list as a table."""
     shown = min(len(listing), max(limit, 0))
     portraits = [
         (int(listing.places[at]), describe_tensor(listing.event(at)), listing.event(at)) for at in range(shown)
@@ -58,7 +58,7 @@ def as_result(listing: Listing, limit: int = MAX_ROWS) -> CommandResult:
 
 def find_text(debugger: Debugger, arguments: Arguments) -> CommandResult:
     if not arguments.text:
-        raise SleuthError("find what? Give a part of a name, a type, a layer or a line: find softmax")
+        raise SleuthError("find needs a part of a name, a type, a layer or a line. For example: find softmax")
     listing = debugger.show_list(ListOptions(text=arguments.text))
     listed = as_result(listing, MAX_ROWS)
     code = _code(debugger, arguments.text)
@@ -77,7 +77,7 @@ def _code(debugger: Debugger, text: str) -> TableBlock | None:
 
 
 def alerts(debugger: Debugger, arguments: Arguments) -> CommandResult:
-    """Bad tensors by op, in the order in which they first went bad."""
+    """List bad tensors by op, in the order in which the ops first went bad."""
     listing = debugger.show_list(ALERTS)
     if not len(listing):
         return CommandResult((TextBlock("no tensor holds a NaN or an infinity", Tone.GOOD),), listing)
@@ -88,7 +88,7 @@ def alerts(debugger: Debugger, arguments: Arguments) -> CommandResult:
     title = TextBlock(f"{len(listing):,} bad tensors of {len(first):,} ops, first bad first", Tone.TITLE)
     more = TextBlock(f"{len(first) - MAX_ROWS:,} more ops: lt -f has_inf_or_nan", Tone.DIM)
     table_block = TableBlock(("#", "step", "op", "times", "at first", "line"), rows)
-    hint = TextBlock("Threads race: the first in time need not be the cause. The cause: why", Tone.HINT)
+    hint = TextBlock("Threads run at once: the first bad tensor need not be the cause. For that, type: why", Tone.HINT)
     return CommandResult((title, table_block, *((more,) if len(first) > MAX_ROWS else ()), hint), listing)
 
 
@@ -109,17 +109,17 @@ COMMANDS = (
                 "-f",
                 "--filter",
                 "--tensor_filter",
-                help="only where this holds: has_inf_or_nan, 'max > 1e4'",
+                help="only tensors that pass this filter: has_inf_or_nan, 'max > 1e4'",
                 nargs="+",
             ),
             option(
                 "-fenn",
                 "--filter_exclude_node_names",
                 dest="without",
-                help="leave out names that begin so: a regular expression",
+                help="leave out names that begin with this regular expression",
             ),
-            option("-n", "--name", "--node_name_filter", help="only names that begin so: a regular expression"),
-            option("-t", "--type", "--op_type_filter", help="only types of op that begin so: a regular expression"),
+            option("-n", "--name", "--node_name_filter", help="only names that begin with this regular expression"),
+            option("-t", "--type", "--op_type_filter", help="only op types that begin with this regular expression"),
             option("--step", help="only this training step", type=int),
             option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}; or {', '.join(TFDBG_SORTS)}"),
             option("-r", "--reverse", help="in reverse order", action="store_true"),
@@ -131,5 +131,5 @@ COMMANDS = (
     Command(
         "find", find_text, "Search names, types, layers and lines; also /TEXT.", raw="text", example="find softmax"
     ),
-    Command("alerts", alerts, "List the bad tensors by op, the first first."),
+    Command("alerts", alerts, "List the bad tensors by op, first bad first."),
 )

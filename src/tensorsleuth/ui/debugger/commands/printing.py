@@ -22,7 +22,7 @@ from tensorsleuth.ui.debugger.tensor_description import VALUE_KINDS, describe_te
 from tensorsleuth.ui.debugger.tensor_names import find_tensor, split_slice
 
 LINE_WIDTH = 100
-_ROUNDED = ("float16", "float32")  # whose values JSON writes with more digits than they have
+_ROUNDED = ("float16", "float32")  # JSON writes their values with more digits than they have
 SYMBOLS = dict(zip(VALUE_KINDS, ("−", "0", "+", "−∞", "+∞", "NaN")))
 NO_VALUE = (
     "its value was not kept. To see values: sleuth run --mode FULL_TENSOR program.py, or pause the live program and "
@@ -61,7 +61,7 @@ def _value_blocks(value: Array, arguments: Arguments) -> list[Block]:
 
 
 def _write(value: Array, path: Path) -> TextBlock:
-    """Write what is shown for `numpy.load`, never over another file."""
+    """Write the shown value for `numpy.load`. Never overwrites a file."""
     try:
         with open(path, "xb") as file:
             np.save(file, value, allow_pickle=False)
@@ -77,7 +77,7 @@ def _title(event: TensorEvent, part: str) -> TextBlock:
 
 
 def statistics(event: TensorEvent) -> list[Block]:
-    """The counts and the range that were recorded."""
+    """Return the recorded counts and range."""
     one = describe_tensor(event)
     if one.counts is None:
         return []
@@ -86,9 +86,9 @@ def statistics(event: TensorEvent) -> list[Block]:
 
 
 def _summary(value: Array) -> Block:
-    """Return the summary, counted in a value that is at hand."""
+    """Return a summary computed from a value."""
     if value.dtype.kind not in "fiub":
-        raise SleuthError(f"-s takes numbers, and these are {value.dtype}.")
+        raise SleuthError(f"-s needs numbers, but the values are {value.dtype}.")
     numbers = value.astype(np.float64).ravel()
     finite = numbers[np.isfinite(numbers)]
     tests = (finite < 0, finite == 0, finite > 0, numbers == -np.inf, numbers == np.inf, np.isnan(numbers))
@@ -103,7 +103,7 @@ def _live_value(
 ) -> CommandResult:
     """Return the tensor's value now; the recorded one if the program no longer has it."""
     try:
-        answer = live_connection.ask("value", name=name or None, slice=part)  # None: the one that it is paused at
+        answer = live_connection.ask("value", name=name or None, slice=part)  # None: the tensor at which it is paused
         name = name or str(pause_place(live_connection.ask("status")).get("name"))
     except SleuthError as error:
         try:
@@ -119,17 +119,17 @@ def _live_value(
 
 
 def as_array(answer: dict[str, Any]) -> Array:
-    """The values that a live program sent."""
+    """Return the values that a live program sent."""
     try:
         values = np.array(answer.get("values"))
         return values.astype(answer.get("dtype")) if answer.get("dtype") in _ROUNDED else values
     except ValueError as error:  # ragged
-        raise SleuthError(f"the program sent values that are no array: {error}.") from error
+        raise SleuthError(f"the program sent values that do not form an array: {error}.") from error
 
 
 def evaluate_expression(debugger: Debugger, arguments: Arguments) -> CommandResult:
     if not arguments.expression:
-        raise SleuthError("eval what? Tensors stand in backquotes: eval np.max(`Log:0`)")
+        raise SleuthError("eval needs an expression, with tensors in backquotes: eval np.max(`Log:0`)")
     if debugger.live is not None:
         return _live_answer(debugger.live.ask("eval", expression=live_expression(arguments.expression)))
     return CommandResult((TextBlock(_text(evaluate(arguments.expression, lambda name: _value(debugger, name)))),))
@@ -168,12 +168,12 @@ COMMANDS = (
         print_tensor,
         "Print a tensor, or a part of it; the selected one if none is named.",
         (
-            option("tensor", help="a name, a number of a list, a slice: Log:0, #41, Log:0[0, :]", nargs="?"),
+            option("tensor", help="a name, a number from a list, or a slice: Log:0, #41, Log:0[0, :]", nargs="?"),
             option("-r", "--ranges", help="mark values in a range: '[0, 1]', '[[-inf, -5], [5, inf]]'"),
-            option("-s", "--numeric_summary", help="counts and statistics of what is shown", action="store_true"),
+            option("-s", "--numeric_summary", help="counts and statistics of the shown values", action="store_true"),
             option("-a", "--all", "--print_all", help="every value", action="store_true"),
-            option("-w", "--write_path", help="write it to this file too, for numpy.load"),
-            option("--step", help="as it was in this training step", type=int),
+            option("-w", "--write_path", help="also write the values to this file, for numpy.load"),
+            option("--step", help="the value in this training step", type=int),
             option("-n", "--number", help="the n-th time that it was computed, from 0; -1 is the last", type=int),
         ),
         ("print_tensor",),
@@ -182,14 +182,14 @@ COMMANDS = (
     Command(
         "eval",
         evaluate_expression,
-        "Compute with NumPy; tensors stand in backquotes.",
+        "Compute with NumPy; write tensors in backquotes.",
         raw="expression",
         example="eval np.argmax(`Softmax:0`, axis=1)",
     ),
     Command(
         "pf",
         print_feed,
-        "List what Python passed in: arguments of functions, and arrays.",
+        "List the inputs from Python: arguments of functions, and arrays.",
         (option("name", help="only names whose start matches this regular expression", nargs="?"),),
         ("print_feed",),
     ),

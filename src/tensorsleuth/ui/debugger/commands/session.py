@@ -1,4 +1,4 @@
-"""The debugger itself: help, quit."""
+"""Commands for the debugger itself: help, quit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def help_(debugger: Debugger, arguments: Arguments) -> CommandResult:
             raise SleuthError(f"there is no command {arguments.command!r}. See: help")
         return CommandResult((TextBlock(command.help),))
     rows = tuple((", ".join((one.name, *one.aliases)), one.summary) for one in all_commands())
-    return CommandResult((TableBlock(("command", "what it does"), rows), TextBlock("Each takes --help.", Tone.DIM)))
+    return CommandResult((TableBlock(("command", "what it does"), rows), TextBlock("All take --help.", Tone.DIM)))
 
 
 def quit_(debugger: Debugger, arguments: Arguments) -> CommandResult:
@@ -32,5 +32,5 @@ COMMANDS = (
         (option("command", help="its name", nargs="?"),),
         ("h", "?"),
     ),
-    Command("quit", quit_, "Leave. A live program that is paused goes on waiting.", aliases=("q", "exit")),
+    Command("quit", quit_, "Leave. A paused program stays paused.", aliases=("q", "exit")),
 )

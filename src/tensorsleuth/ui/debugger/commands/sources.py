@@ -9,7 +9,7 @@ from tensorsleuth.ui.debugger.debugger import Debugger
 from tensorsleuth.ui.debugger.listing import compile_pattern
 from tensorsleuth.ui.debugger.result import CodeBlock, CodeLine, CommandResult, TableBlock, TextBlock, Tone
 
-CONTEXT_LINES = 12  # lines before and after the one that is looked at
+CONTEXT_LINES = 12  # lines before and after the selected one
 
 
 def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
@@ -27,7 +27,7 @@ def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
 
 
 def _requested_files(debugger: Debugger, files: set[str], arguments: Arguments) -> list[str]:
-    """The files whose path matches, and that made an op whose name matches."""
+    """Return the files whose path matches, and that made an op with a matching name."""
     if arguments.path:
         wanted = compile_pattern(arguments.path)
         files = {path for path in files if wanted.search(path)}
@@ -53,7 +53,7 @@ def _sources(debugger: Debugger) -> dict[str, str]:
 
 
 def _requested_line(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
-    """train.py, train.py:18, or the line of what is looked at."""
+    """Return `train.py`, `train.py:18`, or the line of the selected tensor."""
     if arguments.file:
         file, _, line = arguments.file.rpartition(":")
         found = (file, int(line)) if file and line.isdecimal() else (arguments.file, None)
@@ -65,7 +65,7 @@ def _requested_line(debugger: Debugger, arguments: Arguments) -> tuple[str, int 
 
 
 def code_of(debugger: Debugger, path: str, here: int | None) -> CodeBlock:
-    """A file with how each line did in its margin."""
+    """Return a file with the health of each line in its margin."""
     marks = debugger.margins.of_file(path)
     lines = []
     for number, text in enumerate(debugger.trace.source(path).splitlines(), 1):
@@ -81,8 +81,8 @@ COMMANDS = (
         list_sources,
         "List the program's files.",
         (
-            option("-p", "--path", "--path_filter", help="only paths with this: a regular expression"),
-            option("-n", "--name", "--node_name_filter", help="only files that made ops whose names begin so"),
+            option("-p", "--path", "--path_filter", help="only paths that contain this regular expression"),
+            option("-n", "--name", "--node_name_filter", help="only files that made ops whose names begin with this"),
         ),
         ("list_source",),
         "ls -p train",
@@ -90,12 +90,12 @@ COMMANDS = (
     Command(
         "ps",
         print_source,
-        "Print a file as it was when it ran, with the health of what each line computed.",
+        "Print a file as it was during the run, with the health of each line's tensors.",
         (
-            option("file", help="a path, its end, or with a line: train.py:18", nargs="?"),
+            option("file", help="a path or its end, also with a line: train.py:18", nargs="?"),
             option("-l", "--line", "--line_beginning", help="show the lines around this one", type=int),
             option("-b", "--line_begin", help="print from this line on", type=int),
-            option("--around", help=f"how many lines around, {CONTEXT_LINES}", type=int),
+            option("--around", help=f"the number of lines around it  [default: {CONTEXT_LINES}]", type=int),
         ),
         ("print_source",),
         "ps train.py:18",

@@ -1,4 +1,4 @@
-"""Going on: run, cont, step, until. A live program runs; in a recorded one they move through what it did."""
+"""Commands to go forward: run, cont, step, until. A live program runs on; in a recorded run they move the selection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(debugger: Debugger, arguments: Arguments) -> CommandResult:
 
 
 def _advance_steps(debugger: Debugger, times: int) -> CommandResult:
-    """To the first tensor of a later training step."""
+    """Go to the first tensor of a later training step."""
     steps = debugger.everything.health["step"]
     now = int(steps[debugger.place()]) if debugger.place() >= 0 else -1
     found = np.flatnonzero(steps >= max(now, -1) + times)
@@ -54,7 +54,7 @@ def step(debugger: Debugger, arguments: Arguments) -> CommandResult:
 
 def until(debugger: Debugger, arguments: Arguments) -> CommandResult:
     if not arguments.filter:
-        raise SleuthError("until what? Give a filter: until max > 1e4")
+        raise SleuthError("until needs a filter. For example: until max > 1e4")
     return _until(debugger, arguments.filter)
 
 
@@ -71,13 +71,13 @@ def _until(debugger: Debugger, text: str) -> CommandResult:
 
 
 def go_to(debugger: Debugger, place: int) -> CommandResult:
-    """Look at a tensor, and say which it is."""
+    """Select a tensor, and return its description."""
     debugger.select_place(place)
     return selected_tensor(debugger)
 
 
 def selected_tensor(debugger: Debugger) -> CommandResult:
-    """Return the selected tensor."""
+    """Return the description of the selected tensor."""
     assert debugger.focus is not None
     one = describe_tensor(debugger.focus)
     title = f"#{debugger.place()}  {one.name}  {one.op}  {one.kind}  {one.when}  {one.line or ''}".rstrip()
@@ -109,7 +109,7 @@ def _wait_for_pause(debugger: Debugger) -> CommandResult:
         status = debugger.require_live().wait_for_pause(debugger.seconds_to_pause)
     except ProgramGone:
         debugger.live = None
-        return message_result("the program went on to its end. What it recorded is here", Tone.GOOD)
+        return message_result("the program has ended. Its recording is open here", Tone.GOOD)
     go_to_pause(debugger, status)
     return pause_status(status)
 
@@ -122,7 +122,7 @@ def _live_step(debugger: Debugger) -> int:
 def pause_status(status: dict[str, object]) -> CommandResult:
     """Return the state of a live program, and why it paused."""
     if status.get("state") != "paused":
-        return message_result("the program runs. It has not paused yet: where", Tone.GOOD)
+        return message_result("the program is running and has not paused yet. To ask again: where", Tone.GOOD)
     place = pause_place(status)
     step = f"step {place['step']}" if place.get("step") is not None else None
     line = f"{place['file']}:{place['line']}" if place.get("file") else None
@@ -135,17 +135,17 @@ def pause_status(status: dict[str, object]) -> CommandResult:
 
 def stop(debugger: Debugger, arguments: Arguments) -> CommandResult:
     debugger.require_live().ask("stop")
-    return message_result("the program was told to stop")
+    return message_result("asked the program to stop")
 
 
 COMMANDS = (
     Command(
         "run",
         run,
-        "Go to the next training step, or to where a filter holds. A live program runs on until it pauses.",
+        "Go to the next training step, or to a tensor that passes a filter. A live program runs on until it pauses.",
         (
-            option("-f", "--till_filter_pass", help="to the next tensor for which this holds: 'nan > 0'", nargs="+"),
-            option("-t", "--times", help="so many steps on", type=int, default=1),
+            option("-f", "--till_filter_pass", help="to the next tensor that passes this filter: 'nan > 0'", nargs="+"),
+            option("-t", "--times", help="the number of steps to go", type=int, default=1),
         ),
         ("r",),
         "run -f has_inf_or_nan",
@@ -160,12 +160,10 @@ COMMANDS = (
         "step",
         step,
         "Go to the next tensor. A live program runs to its next training step.",
-        (option("-t", "--times", help="so many tensors on", type=int, default=1),),
+        (option("-t", "--times", help="the number of tensors to go", type=int, default=1),),
         ("s",),
     ),
-    Command(
-        "until", until, "Go to the next tensor for which a filter holds.", raw="filter", example="until abs_max > 1e4"
-    ),
-    Command("where", where, "Print the selected tensor; of a live program, where it is paused."),
+    Command("until", until, "Go to the next tensor that passes a filter.", raw="filter", example="until abs_max > 1e4"),
+    Command("where", where, "Print the selected tensor. In a live program, print where it is paused."),
     Command("stop", stop, "Stop the live program."),
 )

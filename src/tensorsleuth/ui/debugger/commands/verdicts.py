@@ -1,4 +1,4 @@
-"""The cause, and the bad tensors one after the other: why, next, prev, back."""
+"""Commands for the cause, and for going from one bad tensor to the next: why, next, prev, back."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _alert(debugger: Debugger, towards: int) -> CommandResult:
 
 
 def back(debugger: Debugger, arguments: Arguments) -> CommandResult:
-    return selected_tensor(debugger) if debugger.back() else message_result("there is nothing to go back to")
+    return selected_tensor(debugger) if debugger.back() else message_result("no tensor was selected before this one")
 
 
 COMMANDS = (
-    Command("why", why, "Name the line where the first bad value was born, and go there."),
+    Command("why", why, "Name the line that made the first bad value, and go there."),
     Command("next", next_alert, "Go to the next bad tensor.", aliases=("n",)),
-    Command("prev", previous_alert, "Go to the bad tensor before.", aliases=("p",)),
-    Command("back", back, "Go back to the tensor selected before."),
+    Command("prev", previous_alert, "Go to the previous bad tensor.", aliases=("p",)),
+    Command("back", back, "Go back to the previously selected tensor."),
 )

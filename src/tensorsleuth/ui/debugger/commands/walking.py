@@ -1,4 +1,4 @@
-"""The graph around a tensor: ni, li, lo."""
+"""Commands for the graph around a tensor: ni, li, lo."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tensorsleuth.ui.debugger.result import Block, CommandResult, TableBlock, Te
 from tensorsleuth.ui.debugger.tensor_description import describe_tensor
 from tensorsleuth.ui.debugger.tensor_names import find_tensor, split_slice
 
-MAX_TREE_LINES = 200  # lines of a tree
-DEFAULT_DEPTH = 20  # how deep -r goes
+MAX_TREE_LINES = 200  # in a tree
+DEFAULT_DEPTH = 20  # of -r
 NeighboursOf = Callable[[TensorEvent], list[TensorEvent]]
 
 
@@ -94,7 +94,7 @@ def _site(debugger: Debugger, op: Op) -> Site | None:
     return catalogue.sites.get(number)
 
 
-# ---- what went in, what was computed from it
+# ---- inputs and consumers
 
 
 def list_inputs(debugger: Debugger, arguments: Arguments) -> CommandResult:
@@ -115,14 +115,14 @@ def _walk(debugger: Debugger, arguments: Arguments, what: str, follow: Neighbour
     blocks: list[Block] = [TextBlock(f"{what} of {one.name}  {one.op}  {one.when}", Tone.TITLE)]
     blocks.append(TableBlock(("tensor", "op", "health", "line"), rows, tones) if rows else TextBlock("none", Tone.DIM))
     if len(lines) > MAX_TREE_LINES:
-        blocks.append(TextBlock(f"more than {MAX_TREE_LINES}: go less deep, -d 2", Tone.DIM))
+        blocks.append(TextBlock(f"more than {MAX_TREE_LINES} lines: limit the depth, for example -d 2", Tone.DIM))
     if arguments.control:
         blocks += [TextBlock(f"control {what}", Tone.TITLE), _controls(debugger, event.op, what)]
     return CommandResult(tuple(blocks), moved=True)
 
 
 def _tree(start: TensorEvent, follow: NeighboursOf, depth: int) -> Iterator[tuple[tuple[str, ...], Tone]]:
-    """Depth first, each tensor once, at most one line more than is shown."""
+    """Walk depth first and yield each tensor once, up to one line more than is shown."""
     seen: set[tuple[str, int, int]] = {_key(start)}
     stack = [(event, 1) for event in reversed(follow(start))]
     count = 0
@@ -144,10 +144,10 @@ def _key(event: TensorEvent) -> tuple[str, int, int]:
 
 
 def _controls(debugger: Debugger, op: Op, what: str) -> Block:
-    """Ops that had to run before it, or wait for it."""
+    """Return the ops that had to run before an op, or that wait for it."""
     function, node = _function(debugger, op), _node(debugger, op)
     if function is None or node is None:
-        return TextBlock("none: only ops in functions have them", Tone.DIM)
+        return TextBlock("none: only ops in functions have control dependencies", Tone.DIM)
     if what == "inputs":
         found = [function.nodes[number] for number in node.controls if 0 <= number < len(function.nodes)]
     else:
@@ -160,29 +160,27 @@ def _controls(debugger: Debugger, op: Op, what: str) -> Block:
 
 
 _WALK_OPTIONS = (
-    option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
-    option("-c", "--control", help="control dependencies too", action="store_true"),
-    option("-r", "--recursive", help="and theirs, and so on", action="store_true"),
-    option("-t", "--op_type", help="types of ops, which are always shown", action="store_true"),
-    option("-d", "--depth", help=f"how deep, {DEFAULT_DEPTH} with -r", type=int),
+    option("node", help="a name or a number from a list  [default: the selected tensor]", nargs="?"),
+    option("-c", "--control", help="also list control dependencies", action="store_true"),
+    option("-r", "--recursive", help="continue with their inputs or consumers, and so on", action="store_true"),
+    option("-t", "--op_type", help="op types; accepted for tfdbg, always shown", action="store_true"),
+    option("-d", "--depth", help=f"the depth  [default: {DEFAULT_DEPTH} with -r]", type=int),
 )
 
 COMMANDS = (
     Command(
         "ni",
         node_info,
-        "Tell about an op: layer, device, line, neighbours, health.",
+        "Describe an op: layer, device, line, neighbours, health.",
         (
-            option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
-            option("-a", "--attributes", help="its attributes", action="store_true"),
-            option("-d", "--dumps", help="every time it was computed", action="store_true"),
-            option("-t", "--traceback", help="the stack that made it", action="store_true"),
+            option("node", help="a name or a number from a list  [default: the selected tensor]", nargs="?"),
+            option("-a", "--attributes", help="also its attributes", action="store_true"),
+            option("-d", "--dumps", help="also each time that it was computed", action="store_true"),
+            option("-t", "--traceback", help="also the stack that made it", action="store_true"),
         ),
         ("node_info",),
         "ni Log -t",
     ),
-    Command("li", list_inputs, "List what went into an op.", _WALK_OPTIONS, ("list_inputs",), "li -r -d 3 Mul:0"),
-    Command(
-        "lo", list_outputs, "List what was computed from a tensor.", _WALK_OPTIONS, ("list_outputs",), "lo -c Log:0"
-    ),
+    Command("li", list_inputs, "List the inputs of an op.", _WALK_OPTIONS, ("list_inputs",), "li -r -d 3 Mul:0"),
+    Command("lo", list_outputs, "List the consumers of a tensor.", _WALK_OPTIONS, ("list_outputs",), "lo -c Log:0"),
 )

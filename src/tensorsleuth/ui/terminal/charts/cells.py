@@ -16,7 +16,7 @@ from tensorsleuth.ui.terminal.charts.sparkline import BARS
 
 
 def short_number(number: float, digits: int = 3) -> str:
-    """0.0312, 12.5, 1e-07: at most 8 letters with a sign, or 7 of two digits."""
+    """Return a text such as 0.0312, 12.5 or 1e-07: at most 8 letters with a sign, or 7 for two digits."""
     if not math.isfinite(number):
         return UNKNOWN
     if 10**digits <= abs(number) < 1e4:
@@ -26,7 +26,7 @@ def short_number(number: float, digits: int = 3) -> str:
 
 @dataclass(frozen=True)
 class LogScale:
-    """From the smallest to the largest of all numbers, by their logarithms."""
+    """A logarithmic scale from the smallest to the largest number."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class LogScale:
         return cls(float(known.min()), float(known.max())) if len(known) else cls(1.0, 1.0)
 
     def share(self, number: float) -> float:
-        """0 for the smallest, 1 for the largest."""
+        """Return the position of a number: 0 for the smallest, 1 for the largest."""
         if self.high <= self.low:
             return 0.5
         return (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
@@ -49,7 +49,7 @@ class LogScale:
         return text.append(BARS[-1], f"not dim {COLOR_RAMP[-1]}").append(f" {short_number(self.high)}, logarithmic")
 
     def cell(self, number: float, bad: bool) -> tuple[str, str]:
-        """Height and colour say the same; × holds a NaN or an infinity, a dot is zero, a space not known."""
+        """Return the mark of a number by height and colour: × is NaN or infinite, a dot zero, a space unknown."""
         if bad:
             return "×", "bold red"
         if not math.isfinite(number):
@@ -61,7 +61,7 @@ class LogScale:
 
 
 def draw_cells(text: Text, layer_curve: LayerCurve, log_scale: LogScale, room: int) -> None:
-    """One cell for each look, oldest first; of more than there is room for, evenly chosen ones and the last."""
+    """Draw one cell for each sample, oldest first. If there are too many, draw some at even intervals and the last."""
     many = len(layer_curve.steps)
     looks = [at * (many - 1) // max(room - 1, 1) for at in range(room)] if many > room else range(many)
     for at in looks:

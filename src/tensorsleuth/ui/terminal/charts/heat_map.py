@@ -1,4 +1,4 @@
-"""A matrix of weights as coloured blocks, with what its rows and columns are."""
+"""A matrix of weights as coloured blocks, with labels for its rows and columns."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.formatting import printable
 from tensorsleuth.ui.terminal.charts.long_names import cut_middle
 
-SHADES = " ·░▒▓█"  # they say it where there is no colour
+SHADES = " ·░▒▓█"  # for terminals without colours
 COLOR_RAMP = ("color(236)", "color(60)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
 MAX_ROWS = 64
 BRIGHT_QUANTILE = 0.99
-ROW_LABEL_WIDTH, COLUMN_LABEL_HEIGHT = 12, 8  # letters of a token, to the left and above
-MIN_NAME_WIDTH = 24  # letters of a layer that are always shown
-TICK_CELLS = 10  # cells from one number above to the next
+ROW_LABEL_WIDTH, COLUMN_LABEL_HEIGHT = 12, 8  # letters of a token, on the left and on top
+MIN_NAME_WIDTH = 24  # letters of a layer's name that are always shown
+TICK_CELLS = 10  # cells between two numbers on top
 
 
 def heat_map(picture: Picture, width: int) -> Text:
-    """One line for each query, or as many as are put together."""
+    """Return a line for each query, or for each group of queries."""
     label = _label_width(picture)
     block = _block(picture.weights, width - label - 2)
     cells = shrink(picture.weights, block)
@@ -36,7 +36,7 @@ def heat_map(picture: Picture, width: int) -> Text:
 
 
 def shrink(weights: Array, block: int) -> Array:
-    """Blocks of rows become their mean, blocks of columns their sum: rows still sum to one."""
+    """Return blocks as one cell: the mean of rows, the sum of columns, so that rows still sum to one."""
     rows, columns = (np.arange(0, size, block) for size in weights.shape)
     many = np.diff(np.append(rows, len(weights)))[:, None]
     return np.asarray(np.add.reduceat(np.add.reduceat(weights, columns, 1), rows, 0) / many)
@@ -48,7 +48,7 @@ def _block(weights: Array, room: int) -> int:
 
 
 def _brightest(cells: Array) -> float:
-    """All but the few largest: the first query of a causal model has one key, and would make all others dark."""
+    """Return the largest weight but for a few: a causal model's first query has one key, and would darken the rest."""
     known = cells[np.isfinite(cells)]
     return float(np.quantile(known, BRIGHT_QUANTILE) or known.max()) if len(known) else 0.0
 
@@ -58,7 +58,7 @@ def _title(picture: Picture, block: int, most: float, width: int) -> Text:
     said = (
         f" · head {picture.head} · sample {picture.sample} · step {picture.step} · {SHADES[-1]} is {most:.2g} or more"
     )
-    put_together = f" · {rows} queries × {columns} keys a cell" if max(rows, columns) > 1 else ""
+    put_together = f" · {rows} queries × {columns} keys in each cell" if max(rows, columns) > 1 else ""
     left = max(width - len(said) - len(put_together) - 1, MIN_NAME_WIDTH)
     text = Text.assemble(" ", (cut_middle(printable(picture.layer), left), "bold"), said)
     return text.append(put_together, "dim")
@@ -78,7 +78,7 @@ def _name(tokens: tuple[str, ...] | None, at: int, block: int, scale: int, room:
 
 
 def _columns(text: Text, picture: Picture, many: int, block: int, cell: int, label: int) -> None:
-    """Numbers above, or tokens written downwards."""
+    """Append numbers on top, or tokens written downwards."""
     if picture.keys is None:
         ticks = range(0, many, TICK_CELLS)
         line = "".join(f"{at * block * picture.scale[1]:<{TICK_CELLS * cell}}" for at in ticks)
@@ -92,7 +92,7 @@ def _columns(text: Text, picture: Picture, many: int, block: int, cell: int, lab
 
 
 def _cell(number: float, most: float, cell: int) -> tuple[str, str]:
-    """By the root of the weight: small ones count, too."""
+    """Return a cell shaded by the square root of the weight, so that small weights show."""
     if not np.isfinite(number):
         return "×" * cell, "bold red"
     share = float(np.sqrt(min(max(number / most, 0.0), 1.0))) if most > 0 else 0.0

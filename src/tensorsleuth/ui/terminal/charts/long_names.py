@@ -1,4 +1,4 @@
-"""Long names in little room: what all of them share is said once, and the rest is cut so that rows differ."""
+"""Long names in little room: common scopes are written once, and the rest is cut so that rows differ."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.formatting import printable
 
-INDENT = 2  # of a name below its heading
+INDENT = 2  # of a name under its heading
 
 
 @dataclass(frozen=True)
 class FittedNames:
-    """Names that fit; `before` and `after` are the scopes that were left out of each."""
+    """Names that fit; `before` and `after` are the scopes that were left out of all."""
 
     shown: tuple[str, ...]
     before: str = ""
@@ -20,7 +20,7 @@ class FittedNames:
 
     @property
     def left_out(self) -> str:
-        """A sentence on what is missing in all of them; nothing where they are whole."""
+        """Return a sentence on the scopes left out of all names, or an empty text if they are complete."""
         before = f"begin with {self.before}/" if self.before else ""
         after = f"end with /{self.after}" if self.after else ""
         return f"All names {' and '.join(part for part in (before, after) if part)}" if before or after else ""
@@ -28,14 +28,14 @@ class FittedNames:
 
 @dataclass(frozen=True)
 class HeadedName:
-    """A name in a table, below the scopes that it shares with those next to it."""
+    """A name in a table, without the scopes that it shares with its neighbours."""
 
     name: str
-    heading: str | None = None  # to be written above it
+    heading: str | None = None  # written above the name
 
 
 def fit_names(names: Sequence[str], room: int) -> FittedNames:
-    """Each in one line: without the scopes that all have in front, then at the end, then cut in the middle."""
+    """Fit each name into one line: drop common scopes at the start, then at the end, then cut in the middle."""
     whole = [printable(name) for name in names]
     before = after = ""
     if not _all_fit(whole, room):
@@ -46,7 +46,7 @@ def fit_names(names: Sequence[str], room: int) -> FittedNames:
 
 
 def group_names(names: Sequence[str], room: int) -> tuple[list[HeadedName], str]:
-    """Names for a long table, with headings where they do not fit; and the scopes that were left out of all."""
+    """Return names for a long table, with headings if they do not fit, and the scopes left out of all names."""
     whole = [printable(name) for name in names]
     if _all_fit(whole, room):
         return [HeadedName(name) for name in whole], ""
@@ -64,7 +64,7 @@ def group_names(names: Sequence[str], room: int) -> tuple[list[HeadedName], str]
 
 
 def cut_distinct(names: Sequence[str], room: int) -> list[str]:
-    """Cut in the middle, at the place that leaves most of them different."""
+    """Cut names in the middle, at the place that leaves most of them different."""
     if _all_fit(names, room):
         return list(names)
     places = sorted(range(room), key=lambda place: abs(place - room // 2))
@@ -85,7 +85,7 @@ def _all_fit(names: Sequence[str], room: int) -> bool:
 
 
 def _without_front(names: Sequence[str]) -> tuple[str, list[str]]:
-    """Scopes that all begin with; something is left of each."""
+    """Return the scopes with which all names begin, and the rest of each name, which is never empty."""
     split = [name.split("/") for name in names]
     many = _shared([one[:-1] for one in split])
     return "/".join(split[0][:many]), ["/".join(one[many:]) for one in split]
@@ -106,7 +106,7 @@ def _shared(scopes: Sequence[Sequence[str]]) -> int:
 
 
 def _headings(names: Sequence[str], room: int) -> list[str]:
-    """Return the scopes to write above each name: as few as let the rest fit, and those that others share."""
+    """Return the scopes to write above each name: as few as let the rest fit, plus scopes shared with neighbours."""
     needed = {_heading(name, room) for name in names} - {""}
     within = [[heading for heading in needed if name.startswith(f"{heading}/")] for name in names]
     return [max(one, key=len, default="") for one in within]

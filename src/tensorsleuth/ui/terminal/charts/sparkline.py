@@ -10,7 +10,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(numbers: Sequence[float], width: int) -> str:
-    """Between the smallest and the largest; the last `width` of evenly chosen looks. A space where one is not known."""
+    """Return bars from the smallest to the largest number, at most `width`, evenly chosen; a space if unknown."""
     many = len(numbers)
     chosen = [numbers[at * (many - 1) // (width - 1)] for at in range(width)] if many > width else list(numbers)
     known = [number for number in chosen if np.isfinite(number)]
