@@ -101,7 +101,7 @@ def _check_limit(logdir: Path, real: int) -> None:
     answer = asked(logdir, "--batch", "16", "--limit", f"{int(real * 0.8 / MB)}MB")
     assert not answer["asked"]["fits"] and 8 <= answer["largest"]["batch"] < 16
     assert 100 < answer["largest"]["sequence"] < 257
-    assert f"batch {answer['largest']['batch']} (16 was asked); or sequence" in answer["sentence"]
+    assert f"batch {answer['largest']['batch']} (16 requested); or sequence" in answer["sentence"]
     advice = {one["name"]: one for one in answer["advice"]}
     assert {"batch", "accumulation", "precision", "recomputation"} <= set(advice)
     assert advice["precision"]["saves"] > 200 * MB

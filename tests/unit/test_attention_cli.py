@@ -69,7 +69,7 @@ def test_what_a_person_reads(run: Path, columns: int) -> None:
 def test_one_layer_and_the_look_nearest_to_a_step(run: Path) -> None:
     code, said = asked(run, "--layer", "block_0", "--step", "90")
     assert code == 0 and "lm/block_0/attention at step 100" in said and "block_1" not in said
-    assert "Nothing is remarkable about these heads.\n\n → sleuth why has more: " in said
+    assert "These heads show nothing remarkable.\n\n → sleuth why has more: " in said
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -94,7 +94,7 @@ def test_a_program_that_ends_when_let_go(
         return answer(request)
 
     monkeypatch.setattr(program, "answer", end)
-    assert "went on to its end" in said(debugger, "cont")
+    assert "the program has ended" in said(debugger, "cont")
     assert debugger.live is None and "#0 " in said(debugger, "step")  # now of what was recorded
 
 

@@ -29,7 +29,7 @@ def describe_fitting_batch(process_exit: ProcessExit) -> str | None:
         return None
     if _is_first_step(process_exit):
         known = f"at most batch {found.largest_batch:,}" if found.largest_batch else "not even a batch of 1"
-        return f"{known} ({peak_model.batch:,} was asked): its first step was not over, and may need more"
+        return f"{known} ({peak_model.batch:,} requested): its first step was not over, and may need more"
     return found.sentence
 
 

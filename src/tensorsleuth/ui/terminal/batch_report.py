@@ -26,7 +26,7 @@ def batch_report(fit_report: FitReport, width: int) -> RenderableType:
 
 def _headline(fit_report: FitReport, width: int) -> Text:
     tag, style = (" FITS ", "bold reverse green") if fit_report.fits else (" TOO LARGE ", "bold reverse red")
-    words = fit_report.sentence if fit_report.fits else f"the largest that fits: {fit_report.sentence}"
+    words = fit_report.sentence if fit_report.fits else f"what fits: {fit_report.sentence}"
     indent = len(tag) + 2
     lines = wrap(words, max(width - indent, 20))
     return Text.assemble((tag, style), "  ", (("\n" + " " * indent).join(lines), "bold"))

@@ -30,7 +30,7 @@ def last_activity(end: RunEnd) -> Iterator[RenderableType]:
 
 
 def harmless_end(end: RunEnd) -> str | None:
-    """Return how it ended, if from outside or with an exit code and without a problem: `stopped by SIGTERM at step 12`."""
+    """Return how it ended, if it was no problem and not by itself: `stopped by SIGTERM at step 12`."""
     at = f" at {end.when}" if end.when else ""
     if end.kind == "stopped":
         return f"stopped by {end.signal}{at}"

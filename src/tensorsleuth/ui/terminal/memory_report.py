@@ -88,7 +88,7 @@ def _growth(memory_report: MemoryReport) -> RenderableType:
     head.append(f"{size(max(parts.growth, 0))} more than when recording began", "bold")
     lines = [
         (parts.tensors, "cyan", "tensors that were alive"),
-        (parts.kept, "", "freed, but kept for reuse"),
+        (parts.kept, "", "freed, and kept for later"),
         (parts.own, "", "Python and TensorFlow themselves: graphs, kernels, caches"),
         (parts.working, "", f"in use by ops that were running{_running_ops(memory_report.running)}"),
         (parts.rest, "dim", "unattributed"),

@@ -23,7 +23,7 @@ MIN_WIDTH_FOR_MODE, MODE_WIDTH = 100, 16  # from the first width on, the mode ha
 
 
 def runs_table(run_statistics: Sequence[RunStatistics], now: float, width: int) -> Table:
-    """Return one row for each run. Names are never cut, since users type them. Programs are, and some columns dropped."""
+    """Return one row for each run. Names are never cut, since users type them; programs and columns may be."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     longest = max(len(summary.name) for summary in run_statistics)
     names = _columns(width)

@@ -102,10 +102,10 @@ class FitReport:
 
     @property
     def sentence(self) -> str:
-        """In one line: `batch 38 (64 was asked); or sequence 960; or bfloat16 activations at batch 64`."""
+        """In one line: `batch 38 (64 requested); or sequence 960; or bfloat16 activations at batch 64`."""
         if self.fits:
             return f"batch {self.batch:,} fits; up to batch {self.largest_batch:,}"
-        ways = [f"batch {self.largest_batch:,} ({self.batch:,} was asked)"] if self.largest_batch else []
+        ways = [f"batch {self.largest_batch:,} ({self.batch:,} requested)"] if self.largest_batch else []
         if self.largest_sequence:
             ways.append(f"sequence {self.largest_sequence:,}")
         for name, words in (("precision", "bfloat16 activations"), ("recomputation", "activations recomputed")):
