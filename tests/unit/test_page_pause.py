@@ -218,7 +218,7 @@ def test_what_cannot_be_done_is_said(page: Serving, program: FakeProgram) -> Non
     assert "close the page" in told(page.command("run", "quit"))
     program.close()
     gone = page.command("run", "step")
-    assert gone.status == 409 and "can be talked to" in gone.json["error"]["what"]
+    assert gone.status == 409 and "answers" in gone.json["error"]["what"]
     assert page.command("none", "step").status == 404
 
 

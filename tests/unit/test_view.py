@@ -76,7 +76,7 @@ def taken_port(done: Result) -> str:
 
 def test_an_address_that_is_not_of_this_machine_is_told(logdir: Path) -> None:
     done = view("--logdir", logdir, "--host", "no-such-host.invalid")
-    assert done.exit_code == 2 and "'no-such-host.invalid' is no address of this machine" in done.output
+    assert done.exit_code == 2 and "'no-such-host.invalid' is not an address of this machine" in done.output
     done = view("--logdir", logdir, "--host", "203.0.113.7")
     assert done.exit_code == 2 and "cannot listen at '203.0.113.7'" in done.output
 

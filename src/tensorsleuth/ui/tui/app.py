@@ -31,13 +31,13 @@ from tensorsleuth.ui.tui.neighbour_list import NeighbourList
 from tensorsleuth.ui.tui.source_view import SourceView
 from tensorsleuth.ui.tui.tensor_list import TensorList
 
-SECONDS_TO_SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
+SECONDS_TO_SETTLE = 0.05  # the cursor rests this long before the slower panes follow it
 ANSI_THEME = "ansi-dark"  # of Textual 8
 PANES = ("list", "walk", "source")
 
 
 class DebuggerApp(CommandApp):
-    """Everything by keyboard; what is shown follows `debugger.focus`."""
+    """The debugger by keyboard. All panes follow the selected tensor."""
 
     CSS = style.CSS
     BINDINGS: ClassVar[list[BindingType]] = keys.BINDINGS
@@ -47,8 +47,8 @@ class DebuggerApp(CommandApp):
     def __init__(self, debugger: Debugger) -> None:
         super().__init__()
         self.debugger = debugger
-        debugger.seconds_to_pause = SECONDS_BETWEEN_STATUS  # it is asked how it does all the time
-        self._neighbour_events: list[Any] = []  # the tensors that the walk shows
+        debugger.seconds_to_pause = SECONDS_BETWEEN_STATUS  # its status is polled all the time
+        self._neighbour_events: list[Any] = []  # tensors that the graph pane shows
         self._settle_timer: Any = None
         self._initial_focus: Any = None
         self._small = False
@@ -78,32 +78,32 @@ class DebuggerApp(CommandApp):
         self.show_focus()
         self.start_refreshing()
         if self.debugger.live is None and has_socket(self.debugger.trace.path):
-            self.say("the program waits to be talked to: quit, then sleuth debug --attach")
+            self.say("the program waits for a debugger: quit, then run sleuth debug --attach")
 
     @property
     def untouched(self) -> bool:
-        """Return whether the user has not yet gone anywhere."""
+        """Return whether the user has not selected anything yet."""
         return self.debugger.focus is self._initial_focus
 
     def _names(self) -> Iterable[str]:
         return dict.fromkeys(f"{op.name}:0" for op in self.debugger.trace.ops())
 
-    # ---- what is shown
+    # ---- panes
 
     def say(self, text: str, bad: bool = False) -> None:
-        """One line at the foot."""
+        """Show one line at the bottom."""
         self.query_one("#keys", Static).update(
             Text(printable(text), style="bold red" if bad else "", overflow="ellipsis")
         )
 
     def show_headline(self) -> None:
-        """The verdict, under where a live program stands."""
+        """Show the verdict, below the state of a live program."""
         lines = [live_line(self.status)] if self.status is not None else []
         lines.append(headline(self.diagnosis))
         self.query_one("#verdict", Static).update(Text("\n").join(lines))
 
     def show_focus(self, in_list: bool = True) -> None:
-        """Make all panes follow the tensor that is looked at."""
+        """Make all panes follow the selected tensor."""
         event = self.debugger.focus
         if event is None:
             return
@@ -115,14 +115,14 @@ class DebuggerApp(CommandApp):
         self._settle_timer = self.set_timer(SECONDS_TO_SETTLE, self._settle)
 
     def show_grown(self) -> None:
-        """There are more tensors: the list is longer, the rest stays as the user left it."""
+        """Show new tensors: the list gets longer, the rest stays as the user left it."""
         if self.debugger.focus is None and len(self.debugger.everything):
             self.debugger.preview(self.debugger.everything[0])
             self.show_focus()
         self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
 
     def _settle(self) -> None:
-        """Show what is around the tensor, where that has not been done yet."""
+        """Show the neighbours of the selected tensor, if they are not shown yet."""
         if self._settle_timer is not None:
             self._settle_timer.stop()
             self._settle_timer = None
@@ -146,7 +146,7 @@ class DebuggerApp(CommandApp):
         )
         self.query_one(SourceView).show(code, source.line if source is not None else None)
 
-    # ---- what panes say
+    # ---- messages from panes
 
     @on(SelectableLines.Moved, "#list")
     def preview_tensor(self) -> None:
@@ -181,7 +181,7 @@ class DebuggerApp(CommandApp):
         self.call_after_refresh(self.show_focus)
 
     def _arrange(self, pane: str | None) -> None:
-        """All panes; in a small window only the one that is used."""
+        """Show all panes, or in a small window only the active one."""
         pane = pane if pane in PANES else "list"
         shown = {"list": ("list",), "walk": ("right", "details", "walk"), "source": ("right", "source")}
         for name in ("list", "right", "details", "walk", "source"):
@@ -190,7 +190,7 @@ class DebuggerApp(CommandApp):
     # ---- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys come here first, so that the next one finds the focus moved; what is typed is the command line's."""
+        """Handle keys here first, so that the next one finds the focus moved; typed text goes to the command line."""
         typing = isinstance(self.focused, CommandLine) or len(self.screen_stack) > 1
         return not typing or action not in keys.ACTIONS
 
@@ -227,7 +227,7 @@ class DebuggerApp(CommandApp):
         if self.debugger.back():
             self.show_focus()
         else:
-            self.say("there is nothing to go back to")
+            self.say("no tensor was selected before this one")
 
     def action_list(self, which: str) -> None:
         self.debugger.show_list(ALERTS if which == "alerts" else ListOptions())
@@ -244,7 +244,7 @@ class DebuggerApp(CommandApp):
 
 
 def _neighbours(event: Any) -> tuple[list[Any], list[Any]]:
-    """Return the neighbours of a tensor; nothing if a damaged trace makes no sense of it."""
+    """Return the neighbours of a tensor, or none if a damaged trace has invalid ones."""
     try:
         return event.inputs(), event.consumers()
     except Exception:
@@ -257,5 +257,5 @@ def open_debugger(debugger: Debugger) -> None:
     if app.console.color_system == "standard":
         app.theme = (
             ANSI_THEME if ANSI_THEME in app.available_themes else app.theme
-        )  # the terminal's own, not the nearest to ours
+        )  # the terminal's own colours, not the nearest to ours
     app.run()

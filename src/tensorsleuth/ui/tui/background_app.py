@@ -1,4 +1,4 @@
-"""Work beside the screen: the verdict, a growing trace, a live program's state."""
+"""Work in the background: the verdict, a growing trace, the state of a live program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tensorsleuth.ui.debugger.debugger import Debugger
 from tensorsleuth.ui.debugger.live_run import go_to_pause, is_alive, pause_place, reread_if_grown
 
 HANGUP_EXIT_CODE = 129  # as after SIGHUP
-SECONDS_BETWEEN_READS = 1.0  # seconds between looks at a trace that may grow
-SECONDS_BETWEEN_STATUS = 0.5  # and at a live program
-VERDICT_PAUSE_FACTOR = 5  # a verdict is looked for again after so many times as long as the last one took
+SECONDS_BETWEEN_READS = 1.0  # in seconds, of a trace that may grow
+SECONDS_BETWEEN_STATUS = 0.5  # in seconds, of a live program
+VERDICT_PAUSE_FACTOR = 5  # a new verdict is made after this many times the duration of the last
 
 
 class BackgroundApp(App[None]):
-    """The workers of the app. `reading` is held while the debugger's state is used beside the screen."""
+    """The background workers of the app. They hold `reading` while they use the debugger's state."""
 
     debugger: Debugger
 
@@ -44,12 +44,12 @@ class BackgroundApp(App[None]):
             self.set_interval(SECONDS_BETWEEN_STATUS, lambda: self._start_worker_once(self._ask_status, "status"))
 
     def _exit_with_terminal(self) -> None:
-        """End with the terminal: nobody looks any more, and reading from it never waits again."""
+        """End together with the terminal: nobody reads any more, and reading from it never waits again."""
         if sys.__stdin__ is not None and self._on_terminal and not is_connected(sys.__stdin__.fileno()):
-            os._exit(HANGUP_EXIT_CODE)  # to leave in order would write to it
+            os._exit(HANGUP_EXIT_CODE)  # an orderly exit would write to the terminal
 
     def _start_worker_once(self, work: Any, group: str) -> None:
-        """One worker of a group at a time: a slow one is not asked again."""
+        """Start a worker unless its group has one: a slow one gets no second request."""
         if not any(worker.group == group and not worker.is_finished for worker in self.workers):
             self.run_worker(work, thread=True, group=group)
 
@@ -59,7 +59,7 @@ class BackgroundApp(App[None]):
         try:
             found = self.debugger.diagnosis
             born = self.debugger.origin() if self.diagnosis is None and found.findings else None
-        except Exception as error:  # a verdict is no reason to lose the debugger
+        except Exception as error:  # an error in the verdict must not end the debugger
             found, born = f"{type(error).__name__}: {error}", None
         self._next_verdict = time.monotonic() + VERDICT_PAUSE_FACTOR * (time.monotonic() - began)
         self.call_from_thread(self._show_verdict, found, born)
@@ -74,7 +74,7 @@ class BackgroundApp(App[None]):
     def _read_again(self) -> None:
         if not self._may_grow:
             return
-        self._may_grow = is_alive(self.debugger)  # asked first: what it wrote last is read once more
+        self._may_grow = is_alive(self.debugger)  # first: the last rows are read once more
         again = reread_if_grown(self.debugger)
         if again is not None:
             with self.debugger_lock:
@@ -103,7 +103,7 @@ class BackgroundApp(App[None]):
             self.status = status
         self.call_from_thread(self.show_headline)
 
-    # ---- of the app
+    # ---- the app's part
 
     @property
     def untouched(self) -> bool:
@@ -123,7 +123,7 @@ class BackgroundApp(App[None]):
 
 
 def _pause_key(status: dict[str, Any]) -> tuple[object, ...]:
-    """Return the identity of a pause."""
+    """Return a key that identifies a pause."""
     return status.get("state"), status.get("pause"), pause_place(status)
 
 

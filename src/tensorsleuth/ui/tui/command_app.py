@@ -1,4 +1,4 @@
-"""Commands, run beside the screen one after the other, and where their answers are shown."""
+"""Runs commands in the background, one after the other, and shows their answers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class CommandApp(BackgroundApp):
     def __init__(self) -> None:
         super().__init__()
         self._waiting: deque[str] = deque()  # commands
-        self._busy = False  # with one
+        self._busy = False  # while a command runs
 
     def action_pane(self, name: str) -> None:
         raise NotImplementedError
 
     def action_command(self, line: str) -> None:
-        """Run a command off the screen's thread, after earlier commands: a live program may make it wait."""
+        """Run a command off the screen's thread, after earlier commands, since a live program may make it wait."""
         self._waiting.append(line)
         self._run_next()
 
@@ -48,8 +48,8 @@ class CommandApp(BackgroundApp):
                 result = self.debugger.run_line(line)
         except SleuthError as error:
             result = str(error)
-        except Exception as error:  # a mistake of ours costs a line, not the session
-            result = f"{line} failed, which is tensorsleuth's fault: {type(error).__name__}: {error}"
+        except Exception as error:  # an error of ours costs a line, not the session
+            result = f"{line} failed because of a bug in tensorsleuth: {type(error).__name__}: {error}"
         self.call_from_thread(self._finish_command, line, result)
 
     def _finish_command(self, line: str, command_result: CommandResult | str) -> None:
@@ -75,14 +75,14 @@ class CommandApp(BackgroundApp):
             self._show_output(line, command_result)
 
     def _show_pane(self, pane: str, stay: bool) -> None:
-        """Show a pane; who is typing goes on typing."""
+        """Show a pane; a user who is typing keeps the focus."""
         typing = self.focused
         self.action_pane(pane)
         if stay:
             self.screen.set_focus(typing)
 
     def _show_listing(self, listing: Listing) -> None:
-        """A list, from the tensor on that was looked at."""
+        """Show a list, with the selected tensor in view."""
         if len(listing):
             ahead = listing.nearest_by_time(self.debugger.place()) if listing.options.is_by_time else 0
             self.debugger.select(listing.event(ahead))
@@ -95,7 +95,7 @@ class CommandApp(BackgroundApp):
         if command_result.moved:
             self.show_focus()
         output = self.query_one("#output", RichLog)
-        before, width = len(output.lines), self.size.width - 3  # its own width is not known while it is not shown
+        before, width = len(output.lines), self.size.width - 3  # its own width is unknown while it is hidden
         output.write(Text(f"› {printable(line)}", style="bold cyan"), width=width, scroll_end=False)
         output.write(render_result(command_result), width=width, scroll_end=False)
         self._show_pane("output", stay=isinstance(self.focused, CommandLine))

@@ -14,11 +14,11 @@ from textual.widgets import Input
 from tensorsleuth.ui.debugger.line_parser import complete_line
 
 MAX_HISTORY = 500  # lines of history
-PLACEHOLDER = ": for commands, among them lt  pt  ni  li  lo  ps  eval  run -f"
+PLACEHOLDER = ": for commands, such as lt  pt  ni  li  lo  ps  eval  run -f"
 
 
 class Completion(Suggester):
-    """Commands first, then names of tensors."""
+    """Completes commands first, then names of tensors."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -29,7 +29,7 @@ class Completion(Suggester):
 
 
 class CommandLine(Input):
-    """Enter runs; up and down go through what was typed before; Tab completes; Escape leaves."""
+    """Enter runs the line; up and down recall earlier lines; Tab completes; Escape leaves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "history(-1)", "earlier command", show=False),
@@ -48,10 +48,10 @@ class CommandLine(Input):
             self.line = line
 
     class Left(Message):
-        """The user is done with commands."""
+        """The user has left the command line."""
 
     class Scroll(Message):
-        """The output should be scrolled by pages."""
+        """A request to scroll the output by pages."""
 
         def __init__(self, pages: int) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class CommandLine(Input):
         self._at = 0
 
     def on_key(self, event: Key) -> None:
-        """Enter at once, and not as a binding: that comes after letters that were typed behind it."""
+        """Handle Enter at once: a binding would run after letters that were typed behind it."""
         if event.key == "enter":
             event.stop()
             event.prevent_default()

@@ -1,4 +1,4 @@
-"""One tensor: health bar, statistics, when and where."""
+"""The details of one tensor: health bar, statistics, time and place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Static
 from tensorsleuth.core.formatting import printable, short_count
 from tensorsleuth.ui.debugger.tensor_description import VALUE_KINDS, TensorDescription
 
-# Each has a letter, too: colours are not all that tells them apart.
+# Each has a letter as well, for terminals without colours.
 BAR_CELLS = {
     "neg": ("−", "blue"),
     "zero": ("0", "bright_black"),
@@ -21,7 +21,7 @@ COUNT_LABELS = {"neg": "−", "zero": "0", "pos": "+", "neg_inf": "−∞", "pos
 
 
 def details(one: TensorDescription, width: int) -> Text:
-    """The lines of the pane."""
+    """Return the lines of the pane."""
     lines = [_title(one), _kind(one)]
     if one.counts is None:
         return Text("\n").join([*lines, Text(printable(one.health), style="bold red" if one.bad else "")])
@@ -41,7 +41,7 @@ def _kind(one: TensorDescription) -> Text:
 
 
 def _range(one: TensorDescription, width: int) -> Text:
-    """finite -87.13 … -5.96e-08, mean -22.6  std 27, first bad: row 10"""
+    """Return a line such as `finite -87.13 … -5.96e-08, mean -22.6  std 27, first bad: row 10`."""
     known = dict(one.statistics)
     said = Text("none is finite")
     if known:
@@ -52,7 +52,7 @@ def _range(one: TensorDescription, width: int) -> Text:
 
 
 def health_bar(counts: tuple[int, ...], width: int) -> Text:
-    """As many cells of each kind as it has of the elements; at least one where there is any."""
+    """Return a bar with as many cells of each kind as its share of the elements, at least one for each kind present."""
     said = Text()
     for name, cells in zip(VALUE_KINDS, cells_per_count(counts, width)):
         letter, colour = BAR_CELLS[name]
@@ -61,7 +61,7 @@ def health_bar(counts: tuple[int, ...], width: int) -> Text:
 
 
 def cells_per_count(counts: tuple[int, ...], width: int) -> list[int]:
-    """Cells for each count: in proportion, none lost, `width` in all."""
+    """Return the cells for each count: proportional, at least one for each, `width` in all."""
     total = sum(counts)
     present = [at for at, count in enumerate(counts) if count]
     if not total or width < len(present):
@@ -85,7 +85,7 @@ def _legend(counts: tuple[int, ...]) -> Text:
 
 
 class Details(Static):
-    """The pane."""
+    """The pane with the details of a tensor."""
 
     described: TensorDescription | None = None
 

@@ -1,4 +1,4 @@
-"""The lines at the top: the verdict, and where a live program stands."""
+"""The lines at the top: the verdict, and the state of a live program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.core.formatting import plural, printable
 
 
 def headline(found: Diagnosis | str | None) -> Text:
-    """The first finding in a sentence; a text where there is no verdict, None while it is looked for."""
+    """Return the first finding as a sentence, or the text `found`; None means that the search still runs."""
     if found is None:
         return Text("… looking for the cause", style="dim")
     if isinstance(found, str):
@@ -31,14 +31,14 @@ def headline(found: Diagnosis | str | None) -> Text:
 
 
 def live_line(status: dict[str, Any]) -> Text:
-    """PAUSED at … why"""
+    """Return a line such as `PAUSED at … why`."""
     if status.get("state") != "paused":
-        return Text("RUNS    the program is under way", style="bold green")
+        return Text("RUNS    the program is running", style="bold green")
     where = status.get("where")
     place = where if isinstance(where, dict) else {}
     parts = (place.get("name"), place.get("op"), place.get("step") is not None and f"step {place.get('step')}")
     said = "  ".join(str(part) for part in parts if part)
     why = f"  {status['why']}" if status.get("why") else ""
     return Text.assemble(
-        ("PAUSED  ", "bold yellow"), printable(said), (printable(why), "bold"), ("  s step  c go on", "dim")
+        ("PAUSED  ", "bold yellow"), printable(said), (printable(why), "bold"), ("  s step  c continue", "dim")
     )

@@ -18,7 +18,7 @@ from tensorsleuth.ui.tui.keys import KEYS, PANE_KEYS
 
 
 class HelpScreen(ModalScreen[None]):
-    """Over the panes, until Escape."""
+    """The help, above the panes until Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss", "close", show=False)]
 

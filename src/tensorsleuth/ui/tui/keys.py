@@ -1,4 +1,4 @@
-"""The keys, in the order in which help shows them: keys, action, what it does."""
+"""The keys, in the order of the help: keys, action, description."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from textual.binding import Binding, BindingType
 
 
 class Key(NamedTuple):
-    keys: str  # as Textual names them
+    keys: str  # Textual's names
     action: str
-    shown: str  # as people read them
+    shown: str  # the name in the help
     text: str
 
 
 KEYS = (
     Key("tab", "focus_next", "Tab", "next pane"),
-    Key("shift+tab", "focus_previous", "Shift+Tab", "pane before"),
+    Key("shift+tab", "focus_previous", "Shift+Tab", "previous pane"),
     Key("1", "pane('list')", "1", "the list of tensors"),
     Key("2", "pane('walk')", "2", "the graph around the tensor"),
     Key("3", "pane('source')", "3", "the source"),
     Key("4", "pane('output')", "4", "the output of commands"),
     Key("n", "alert(1)", "n", "next alert: a tensor with a NaN or an infinity"),
-    Key("p", "alert(-1)", "p", "alert before"),
-    Key("w", "command('why')", "w", "the verdict in full, and go to where the first bad value was born"),
+    Key("p", "alert(-1)", "p", "previous alert"),
+    Key("w", "command('why')", "w", "the verdict in full, and go to the op that made the first bad value"),
     Key("a", "list('alerts')", "a", "list only alerts"),
     Key("t", "list('all')", "t", "list all tensors"),
-    Key("backspace", "go_back", "Backspace", "back to the tensor before"),
+    Key("backspace", "go_back", "Backspace", "back to the previous tensor"),
     Key("v", "command('pt')", "v", "the tensor's values"),
     Key("i", "command('ni -a -t')", "i", "all about its op"),
     Key("slash", "type('/')", "/", "search names, types, layers, lines"),
@@ -38,10 +38,10 @@ KEYS = (
     Key("q", "quit", "q", "quit"),
 )
 
-# Those that a pane has by itself.
+# Keys that a pane handles by itself.
 PANE_KEYS = (
     Key("up,down", "", "↑ ↓", "another tensor, neighbour or line"),
-    Key("pageup,pagedown", "", "PgUp PgDn", "a page on"),
+    Key("pageup,pagedown", "", "PgUp PgDn", "a page down or up"),
     Key("home,end", "", "Home End", "the first, the last"),
     Key("enter", "", "Enter", "in the list: to the graph; in the graph: go there; in the command line: run it"),
 )

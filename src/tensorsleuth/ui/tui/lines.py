@@ -1,4 +1,4 @@
-"""A list of any length on the screen: only the lines that are seen are ever made."""
+"""A list of any length on the screen. Only the visible lines are ever made."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Lines(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def line_style(self, at: int) -> Style:
-        """The style under a line."""
+        """Return the style under a line."""
         return self.rich_style
 
     def reset_lines(self) -> None:
-        """There are other lines now."""
+        """Redraw, since the lines have changed."""
         self.virtual_size = Size(0, self.count())
         self.refresh()
 
@@ -44,7 +44,7 @@ class Lines(ScrollView, can_focus=True):
         return drawn.apply_style(self.line_style(at))
 
     def bring_into_view(self, at: int, middle: bool = False) -> None:
-        """Scroll no further than a line needs."""
+        """Scroll just as far as needed to show a line."""
         height, top = self.scrollable_content_region.height, self.scroll_offset.y
         if middle:
             self.scroll_to(y=at - height // 2, animate=False, force=True)
@@ -58,9 +58,9 @@ class SelectableLines(Lines):
     """Lines with a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "line before", show=False),
+        Binding("up,k", "move(-1)", "previous line", show=False),
         Binding("down,j", "move(1)", "next line", show=False),
-        Binding("pageup", "page(-1)", "page before", show=False),
+        Binding("pageup", "page(-1)", "previous page", show=False),
         Binding("pagedown", "page(1)", "next page", show=False),
         Binding("home", "jump(0)", "first line", show=False),
         Binding("end", "jump(-1)", "last line", show=False),
@@ -68,7 +68,7 @@ class SelectableLines(Lines):
     ]
 
     class Said(Message):
-        """The title of a list."""
+        """A message about a list."""
 
         def __init__(self, list: SelectableLines) -> None:
             super().__init__()
@@ -79,10 +79,10 @@ class SelectableLines(Lines):
             return self.list
 
     class Moved(Said):
-        """The cursor stands on another line."""
+        """The cursor has moved to another line."""
 
     class Chosen(Said):
-        """The line under the cursor is wanted."""
+        """The user has chosen the line under the cursor."""
 
     cursor = 0
 
@@ -98,7 +98,7 @@ class SelectableLines(Lines):
         self.refresh()
 
     def move_cursor(self, at: int) -> None:
-        """Put the cursor on a line, or on the nearest that there is."""
+        """Put the cursor on a line, or on the nearest existing one."""
         self.cursor = max(0, min(at, self.count() - 1))
         self.bring_into_view(self.cursor)
         self.refresh()
@@ -119,4 +119,4 @@ class SelectableLines(Lines):
             self.post_message(self.Chosen(self))
 
     def on_click(self, event: Click) -> None:
-        self.action_move(event.y + self.scroll_offset.y - 1 - self.cursor)  # under the title
+        self.action_move(event.y + self.scroll_offset.y - 1 - self.cursor)  # minus the title's line

@@ -1,4 +1,4 @@
-"""The graph around a tensor: what went in above it, what was computed from it below."""
+"""The graph around a tensor: its inputs above, its consumers below."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INPUT_SIGN, FOCUS_SIGN, CONSUMER_SIGN = "↓", "●", "└"
 
 
 class NeighbourList(SelectableLines):
-    """Neighbours to go to."""
+    """A list of neighbours to go to."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -24,7 +24,7 @@ class NeighbourList(SelectableLines):
     def show(
         self, inputs: list[TensorDescription], here: TensorDescription, consumers: list[TensorDescription]
     ) -> None:
-        """Show the neighbours of a tensor, the cursor on itself."""
+        """Show the neighbours of a tensor, with the cursor on the tensor itself."""
         self._entries = [
             *((INPUT_SIGN, one) for one in inputs),
             (FOCUS_SIGN, here),

@@ -1,4 +1,4 @@
-"""The program's text, with how what each line computed was in the margin."""
+"""The program's text, with the health of each line's tensors in the margin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tensorsleuth.ui.tui.lines import Lines
 
 
 class SourceView(Lines):
-    """A file, at a line."""
+    """A file, scrolled to a line."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -30,7 +30,7 @@ class SourceView(Lines):
         title = (
             f"{os.path.basename(code_block.file)}:{here}"
             if code_block is not None
-            else "source: not of the program's files"
+            else "source: not a file of the program"
         )
         self.border_title = printable(title).replace("[", r"\[")
         self.reset_lines()

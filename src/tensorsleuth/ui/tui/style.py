@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SMALL_WIDTH, SMALL_HEIGHT = 70, 20  # under either, one pane at a time
+SMALL_WIDTH, SMALL_HEIGHT = 70, 20  # in a smaller window, one pane at a time
 
 CSS = """
 Screen { layout: vertical; }

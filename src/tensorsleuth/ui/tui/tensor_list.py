@@ -11,11 +11,11 @@ from tensorsleuth.ui.tui.lines import SelectableLines
 
 STATE_WIDTH = 4  # columns for NaN, −∞, ok
 STEP_WIDTH = 4
-STYLES = {"ok": "green", "?": "dim"}  # all others are bad
+STYLES = {"ok": "green", "?": "dim"}  # all other states are bad
 
 
 class TensorList(SelectableLines):
-    """A cursor on a listing."""
+    """A list of tensors with a cursor."""
 
     def __init__(self, listing: Listing, id: str) -> None:
         super().__init__(id=id)
@@ -25,7 +25,7 @@ class TensorList(SelectableLines):
         return len(self.listing)
 
     def show(self, listing: Listing, place: int | None = None) -> None:
-        """Show another list, with the cursor where a tensor stands in it."""
+        """Show another list, with the cursor on a tensor of it."""
         self.listing = listing
         at = listing.find(place) if place is not None and place >= 0 else None
         far = at is not None and not self._in_view(at)
@@ -51,5 +51,5 @@ class TensorList(SelectableLines):
 
 
 def _end(name: str, width: int) -> str:
-    """The end of a long name: what tells it from the others."""
+    """Return the end of a long name, which identifies it."""
     return name if len(name) <= width else f"…{name[len(name) - width + 1 :]}"

@@ -1,1 +1,1 @@
-"""The page: a web page over a trace."""
+"""`sleuth view`: a web page for a trace."""

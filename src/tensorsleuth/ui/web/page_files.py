@@ -1,4 +1,4 @@
-"""The built page, read into memory: what is not in this dictionary cannot be asked for."""
+"""The built page in memory. A file that is not in this dictionary cannot be requested."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorsleuth.core.errors import SleuthError
 
 STATIC = Path(__file__).absolute().parent / "static"
 INDEX = "index.html"
-HASHED_FOLDER = "assets/"  # Vite puts a hash into the names of what is there
+HASHED_FOLDER = "assets/"  # Vite puts hashes into the names of these files
 
 
 class PageFile(NamedTuple):
@@ -19,7 +19,7 @@ class PageFile(NamedTuple):
 
 
 def load(folder: Path = STATIC) -> dict[str, PageFile]:
-    """The files of the page by their path in it."""
+    """Return the files of the page by their path."""
     if not (folder / INDEX).is_file():
         raise SleuthError(
             f"the page is not built: there is no {INDEX} in {folder}. In a checkout, build it: make page "
@@ -30,6 +30,6 @@ def load(folder: Path = STATIC) -> dict[str, PageFile]:
 
 
 def _kind(path: Path) -> str:
-    """Not as this machine's tables say: a script with another type is refused by the browser."""
+    """Return a file's type without this machine's tables: the browser refuses a script of another type."""
     known = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
     return known.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

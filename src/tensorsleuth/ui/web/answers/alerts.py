@@ -1,4 +1,4 @@
-"""Bad tensors by kind, and the way from one to the next."""
+"""Bad tensors by kind, and the next one after each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = ("nan", "neg_inf", "pos_inf", "violation", "error")
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """Alerts of types.ts."""
+    """Return the Alerts (web/src/api/types.ts)."""
     places = alerts_of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
     begin, end = parameters.page(asked, len(places))
     found = [(kind, alerts_of_kind(opened, kind)) for kind in KINDS]
@@ -30,7 +30,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def answer_next(opened: OpenRun, asked: Parameters) -> Answer:
-    """The alert after a tensor, or before it; the first or the last where none is given."""
+    """Return the alert after or before a tensor; without a tensor, the first or the last."""
     places = alerts_of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
     forward = parameters.one_of(asked, "direction", ("next", "previous"), "next") == "next"
     found = _beyond(opened, places, asked["id"], forward) if asked.get("id") else places
@@ -38,7 +38,7 @@ def answer_next(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _beyond(opened: OpenRun, places: Array, id: str, forward: bool) -> Array:
-    """Return the bad tensors of some places that come after a tensor, or before it."""
+    """Return those of some bad tensors that come after a tensor, or before it."""
     order, here = opened.table.order, opened.table.place(id)
     ranks = np.empty(len(opened.table), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
@@ -46,7 +46,7 @@ def _beyond(opened: OpenRun, places: Array, id: str, forward: bool) -> Array:
 
 
 def alerts_of_kind(opened: OpenRun, kind: str) -> Array:
-    """The places of alerts, oldest first: of one kind, or of any."""
+    """Return the table rows of alerts, oldest first, of one kind or of any."""
     return opened.cache(f"alerts {kind}", None, lambda: _find_alerts(opened, kind))
 
 

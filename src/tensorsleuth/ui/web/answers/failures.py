@@ -1,4 +1,4 @@
-"""Calls that raised: which tensor to show for each."""
+"""Calls that raised, and the tensor to show for each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 from tensorsleuth.ui.web.run.nearest_tensor import latest_of_line
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MAX_FAILURES = 200  # failures that are looked at
+MAX_FAILURES = 200  # examined
 
 
 def failed_places(opened: OpenRun) -> Array:
-    """For each call that raised, the place of its last tensor; else of one that went in, or that its line computed."""
+    """Return a tensor for each call that raised: its last one, else one of its inputs, else one of its line."""
     found = [
         place for number, asked in enumerate(opened.table.process_indexes) for place in _places(opened, asked, number)
     ]

@@ -21,7 +21,7 @@ Test = Callable[[Op], object]
 
 
 def select(opened: OpenRun, asked: Parameters) -> Array:
-    """The places of the tensors that pass every test, oldest first."""
+    """Return the tensors that pass every test, oldest first."""
     table, places = opened.table, opened.table.order
     tests = list(_tests(opened, asked))
     if tests:
@@ -55,7 +55,7 @@ def _tests(opened: OpenRun, asked: Parameters) -> Iterator[Test]:
 
 
 def _split(name: str) -> tuple[str, int | None]:
-    """A name, and the number of the output that is meant."""
+    """Split a name into the op's name and the number of the output."""
     found = _OUTPUT.fullmatch(name)
     return (found[1], int(found[2])) if found is not None else (name, None)
 

@@ -17,7 +17,7 @@ MAX_POINTS = 2000
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A History of types.ts."""
+    """Return a History (web/src/api/types.ts)."""
     places = same_tensor(opened, opened.table.place(asked.get("id", "")))
     downsampler = Downsampler(len(places), parameters.integer(asked, "points", DEFAULT_POINTS, 1, MAX_POINTS))
     steps = opened.table.step[places[downsampler.lasts]]
@@ -40,7 +40,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def same_tensor(opened: OpenRun, place: int) -> Array:
-    """The places of all moments of the tensor at a place, oldest first: the same output of the same op."""
+    """Return all tensors of the same output of the same op, oldest first."""
     table = opened.table
     if table.op[place] < 0:
         return np.array([place])

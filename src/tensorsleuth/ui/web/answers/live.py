@@ -8,7 +8,7 @@ from tensorsleuth.ui.web.run.run_list import summary_json
 
 
 def change(opened: OpenRun) -> Answer:
-    """A Change of types.ts: what the page shows of a run that goes on."""
+    """Return the Change (web/src/api/types.ts) that the page shows of a growing run."""
     told, steps = summary_json(opened), opened.trace.steps
     kept = {name: told[name] for name in ("tensors", "bad", "steps", "status")}
     return {"cursor": opened.cursor, **kept, "lastStep": steps[-1] if steps else None, "live": opened.is_live}

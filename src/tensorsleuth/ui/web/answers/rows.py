@@ -1,4 +1,4 @@
-"""Tensors as lines of a list."""
+"""Tensors as rows of a list."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 _COUNTS = {"nan": "nan", "negInf": "neg_inf", "posInf": "pos_inf", "neg": "neg", "zero": "zero", "pos": "pos"}
 _STATISTICS = ("min", "max", "mean", "std")
 _COLUMNS = (*_COUNTS.values(), *_STATISTICS, "elements", "dtype", "bad", "first_bad", "iteration")
-_LARGEST = 1 << 53  # the numbers that JSON holds exactly
+_LARGEST = 1 << 53  # the largest integer that JSON holds exactly
 
 
 def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
-    """A TensorRow of types.ts."""
+    """Return a TensorRow (web/src/api/types.ts)."""
     return tensor_rows(opened, [place])[0]
 
 
@@ -68,7 +68,7 @@ def _elements(known: dict[str, Any]) -> int:
 
 
 def _health(known: dict[str, Any]) -> dict[str, Any]:
-    """A Health of types.ts."""
+    """Return a Health (web/src/api/types.ts)."""
     counts = {name: known[column] for name, column in _COUNTS.items()}
     statistics = {name: known[name] if math.isfinite(known[name]) else None for name in _STATISTICS}
     first = min(known["first_bad"], _LARGEST) if known["bad"] and known["first_bad"] >= 0 else None

@@ -1,4 +1,4 @@
-"""A run as a whole: the program, how it ended, what was recorded and what was not."""
+"""A run as a whole: the program, its end, and what was recorded or not."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tensorsleuth.ui.web.run.question import Answer, Parameters
 from tensorsleuth.ui.web.run.run_list import summary_json
 
 _MODE_WORDS = {
-    Mode.NO_TENSOR: "That tensors were computed, and when. Not their shapes, and nothing of their values.",
-    Mode.SHAPE: "Types and shapes of tensors. Nothing of their values.",
+    Mode.NO_TENSOR: "Only when tensors were computed. No shapes, no values.",
+    Mode.SHAPE: "Dtypes and shapes of tensors. No values.",
     Mode.CURT_HEALTH: "Whether a tensor holds a NaN or an infinity. Not how many, no range, no values.",
     Mode.CONCISE_HEALTH: "How many NaN and infinities each tensor holds. No range, no values.",
     Mode.FULL_HEALTH: "How many values are NaN, ±∞, negative, zero, positive; the finite range. No mean, no values.",
     Mode.FULL_NUMERICS: "Counts, range, mean and standard deviation, of integers too. No values.",
     Mode.FULL_TENSOR: "Counts, range, mean, standard deviation, and the values themselves.",
-    Mode.FLIGHT: "Nothing in functions while all goes well; a call that went bad was replayed, and recorded in full.",
+    Mode.FLIGHT: "Nothing inside functions, except for calls with bad values, replayed and recorded in full.",
 }
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Run of types.ts."""
+    """Return a Run (web/src/api/types.ts)."""
     trace, ops = opened.trace, opened.table.ops
     made = [op for op in ops if op.type != ARGUMENT]
     mode = mode_of(trace)
     return summary_json(opened) | {
-        "modeWhat": _MODE_WORDS[mode] if mode is not None else "The run does not say what it records.",
+        "modeWhat": _MODE_WORDS[mode] if mode is not None else "The run does not say which mode it was recorded in.",
         "records": recorded_fields(mode),
         "tensorflow": _tensorflow(trace.processes),
         "processes": [_process(one, number) for number, one in enumerate(trace.processes)],

@@ -1,4 +1,4 @@
-"""Single numbers that a program computes again and again: the loss before all others."""
+"""Single numbers that a program computes repeatedly, the loss before all others."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _LOSS = re.compile(r"(^|[/_\W])(loss|cost|objective|nll|elbo|\w*entropy|mse|mae)
 
 @dataclass(frozen=True)
 class ScalarSeries:
-    """An op whose output is a single number, and how often it was computed."""
+    """An op whose output is a single number, and how often it ran."""
 
     op: Op
     label: str
     count: int
-    loss_score: int  # to be the loss; more is more likely
+    loss_score: int  # how likely it is the loss
 
 
 class ScalarFinder:
-    """Finds them among the ops of a run, by the first tensor of each."""
+    """Finds such ops of a run by the first tensor of each."""
 
     def __init__(self, opened: OpenRun) -> None:
         self._opened = opened
@@ -42,7 +42,7 @@ class ScalarFinder:
 
     @cached_property
     def all(self) -> list[ScalarSeries]:
-        """The likely loss first."""
+        """All of them, the likely loss first."""
         counts = np.bincount(self._table.op + 1, minlength=len(self._table.ops) + 1)[1:]
         found = [self._series(number, int(counts[number])) for number in self._numbers(counts)]
         return sorted(found, key=lambda one: (-one.loss_score, -one.count, one.op.process, -one.op.first_tensor))[
@@ -50,7 +50,7 @@ class ScalarFinder:
         ]
 
     def _numbers(self, counts: Array) -> list[int]:
-        """Numbers of ops with a single output, a float of no axes, seen more than once."""
+        """Return the numbers of ops with a single float output without axes that ran more than once."""
         ops = self._table.ops
         found = [number for number in np.flatnonzero(counts > 1).tolist() if ops[number].outputs == 1]
         firsts = self._table.first_places[found]
@@ -84,7 +84,7 @@ class ScalarFinder:
 
     @cached_property
     def _named(self) -> dict[Op, str]:
-        """Return the program's name of the last op's result in a line: a variable, or the function that returns it."""
+        """The program's name of the last op's result in a line: a variable, or the function that returns it."""
         last: dict[tuple[int, str | None, str | None, int | None], Op] = {}
         for op in self._table.ops:
             if op.file is not None and op.differentiates is None:

@@ -1,4 +1,4 @@
-"""Numbers over time: which there are, and how each went."""
+"""Numbers over time: a list of them, and the points of each."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_POINTS = 4000
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Scalars of types.ts."""
+    """Return the Scalars (web/src/api/types.ts)."""
     found = opened.cache("scalars", None, lambda: ScalarFinder(opened)).all
     items = [{"op": ids.op_id(one.op), "name": one.op.name, "label": one.label, "count": one.count} for one in found]
     return {"items": items}
 
 
 def answer_points(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Points of types.ts: of one op, in a stretch of time."""
+    """Return the Points (web/src/api/types.ts) of one op in an interval of time."""
     places = _within(opened, _of_op(opened, asked.get("op", "")), asked)
     downsampler = Downsampler(len(places), parameters.integer(asked, "points", DEFAULT_POINTS, 1, MAX_POINTS))
     low, high = column_values(opened.table, "min", places), column_values(opened.table, "max", places)
@@ -40,7 +40,7 @@ def answer_points(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _of_op(opened: OpenRun, op: str) -> Array:
-    """The places of an op's first output, oldest first."""
+    """Return an op's first outputs, oldest first."""
     number = opened.table.number_of_op(op)
     places = np.flatnonzero((opened.table.op == number) & (opened.table.kind > 0))
     return np.asarray(places[opened.table.column("tensor", places) == opened.table.ops[number].first_tensor])
@@ -60,5 +60,5 @@ def _within(opened: OpenRun, places: Array, asked: Parameters) -> Array:
 
 
 def _values(opened: OpenRun, places: Array) -> Array:
-    """The numbers themselves, NaN where one is not finite."""
+    """Return the numbers, with NaN in place of infinite ones."""
     return column_values(opened.table, "max", places)

@@ -18,7 +18,7 @@ SORTS = ("order", "step", "name", "op", "elements", "nan", "inf", "min", "max", 
 
 
 def sort_places(opened: OpenRun, places: Array, asked: Parameters) -> Array:
-    """Places, oldest first, in the order that is asked for; what is not known comes last."""
+    """Return tensors in the requested order, unknown values last; `places` is oldest first."""
     sort = parameters.one_of(asked, "sort", SORTS, "order")
     descending = bool(parameters.boolean(asked, "descending"))
     if sort == "order":
@@ -50,7 +50,7 @@ def _keys(tensor_table: TensorTable, sort: str, places: Array) -> Array:
 
 
 def _ranks(tensor_table: TensorTable, word: Callable[[Op], str]) -> Array:
-    """For each op the rank of one of its words: words themselves are slow to sort."""
+    """Return for each op the rank of one of its texts in alphabetical order: texts themselves are slow to sort."""
     words = [word(op) for op in tensor_table.ops]
     ranks = {text: rank for rank, text in enumerate(sorted(set(words)))}
-    return np.array([*(ranks[text] for text in words), len(ranks)], np.int32)  # the last is also number -1
+    return np.array([*(ranks[text] for text in words), len(ranks)], np.int32)  # the last entry answers for op number -1

@@ -1,4 +1,4 @@
-"""One tensor: what went in, what took it, the lines that made it."""
+"""One tensor: its inputs, its consumers, the lines that made it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 from tensorsleuth.ui.web.run.violations import shown_violations, violation_json
 
-MAX_VIOLATIONS = 5  # rules that one tensor broke
+MAX_VIOLATIONS = 5  # that one tensor broke
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A TensorDetail of types.ts."""
+    """Return a TensorDetail (web/src/api/types.ts)."""
     place = opened.table.place(asked.get("id", ""))
     event = event_at(opened, place)
     return tensor_row(opened, place) | {
@@ -34,7 +34,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def neighbour(opened: OpenRun, event: TensorEvent) -> dict[str, Any]:
-    """A Neighbour of types.ts."""
+    """Return a Neighbour (web/src/api/types.ts)."""
     op = event.op
     return {
         "id": ids.make_id(op.process, event.number) if event.number >= 0 else None,
@@ -48,7 +48,7 @@ def neighbour(opened: OpenRun, event: TensorEvent) -> dict[str, Any]:
 
 
 def _stack(opened: OpenRun, event: TensorEvent) -> list[dict[str, Any]]:
-    """The frames of the op's own site, outermost first."""
+    """Return the frames of the op's own call site, outermost first."""
     site = _site(opened, event)
     return [
         {
@@ -73,7 +73,7 @@ def _site(opened: OpenRun, event: TensorEvent) -> Site | None:
 
 
 def _forward(opened: OpenRun, event: TensorEvent) -> dict[str, Any] | None:
-    """Return the forward op of a gradient: the line of a gradient's op is that of its forward op."""
+    """Return the forward op of a gradient, which has the same line."""
     op = event.op
     if op.differentiates is None:
         return None

@@ -1,4 +1,4 @@
-"""Watched series and log messages of the program."""
+"""The watched series and the log messages of the program."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
 DEFAULT_POINTS, MAX_POINTS = 400, 4000
-MAX_HISTOGRAMS = 40  # histograms that are drawn at once
-MAX_IMAGE_BYTES = 1 << 20  # bytes of pixels
+MAX_HISTOGRAMS = 40  # drawn at once
+MAX_IMAGE_BYTES = 1 << 20  # of pixels
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Watched of types.ts."""
+    """Return the Watched (web/src/api/types.ts)."""
     items = [
         {"id": name, "kind": one.kind, "name": one.name, "what": list(one.what), "looks": len(one)}
         | {"file": one.file, "line": one.line}
@@ -33,10 +33,10 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def answer_series(opened: OpenRun, asked: Parameters) -> Answer:
-    """The WatchedSeries of types.ts; the latest looks, where there are more than points."""
+    """Return the WatchedSeries (web/src/api/types.ts), with the latest samples if there are more than points."""
     series = _all(opened).get(asked.get("series", ""))
     if series is None:
-        raise NotFound("There is no such series in this run.", "Take one from the list of what is watched.")
+        raise NotFound("There is no such series in this run.", "Take one from the list of watched series.")
     points = parameters.integer(asked, "points", DEFAULT_POINTS, 1, MAX_POINTS)
     kept = np.unique(np.linspace(0, len(series) - 1, min(points, len(series))).astype(np.int64))
     columns = {"scalar": series.scalar, "norm": series.norm, "ratio": series.ratio, "mean": series.mean}
@@ -52,7 +52,7 @@ def answer_series(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def answer_logs(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Logs of types.ts."""
+    """Return the Logs (web/src/api/types.ts)."""
     logs = opened.trace.logs()
     begin, end = parameters.page(asked, len(logs))
     items = [
@@ -76,7 +76,7 @@ def _quantiles(series: WatchedSeries) -> dict[float, Array]:
 
 
 def _ridges(series: WatchedSeries) -> list[dict[str, Any]]:
-    """Some of the histograms, evenly apart, oldest first."""
+    """Return some of the histograms, at even intervals, oldest first."""
     rows = series.rows
     ranged = np.isfinite(rows["min"]) & np.isfinite(rows["max"])
     shown = np.flatnonzero((rows["flags"] & MeasureFlag.HISTOGRAM != 0) & ranged)

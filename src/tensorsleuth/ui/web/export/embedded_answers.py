@@ -9,16 +9,16 @@ from tensorsleuth.ui.web.export.embedded_layer_stats import embed_layer_stats
 from tensorsleuth.ui.web.export.local_client import LocalClient, query_string
 from tensorsleuth.ui.web.run.question import Answer
 
-PAGE_ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
-ROWS_AROUND_FOCUS = 20  # rows above and below the one in focus that come into sight with it
-MAX_TENSORS = 40  # tensors whose panels are taken along
-MAX_SERIES = 20  # watched things
-MAX_FILES = 6  # source files, each as it stands for the tensors above
-MAX_FILE_LINES = 5000  # lines of a file that is taken along for every tensor
+PAGE_ROWS = 100  # in a page of the tensor list: SIZE in web/src/panels/tensors/pages.ts
+ROWS_AROUND_FOCUS = 20  # shown above and below the selected one
+MAX_TENSORS = 40  # whose panels are included
+MAX_SERIES = 20  # watched series
+MAX_FILES = 6  # source files, each as shown for the tensors above
+MAX_FILE_LINES = 5000  # longer files are included only once
 
 
 def embed_answers(local_client: LocalClient) -> None:
-    """In the order in which it matters: what comes late is left out where there is no room."""
+    """Yield requests by importance: late ones are left out if there is no room."""
     run, verdict = local_client(""), local_client("verdict")
     local_client.keep(f"api/runs{query_string({'begin': 0, 'end': 200})}", _run_list(run))
     _first_screen(local_client)
@@ -70,7 +70,7 @@ def _watched(local_client: LocalClient) -> None:
 
 
 def _of_findings(verdict: Answer) -> Iterator[str | None]:
-    """Yield the origin of each finding before the rest of its path; the worst first."""
+    """Yield the origin of each finding before the rest of its path, worst finding first."""
     findings = [*verdict["findings"], *verdict["masked"]]
     for finding in findings:
         yield finding["tensor"]
@@ -88,7 +88,7 @@ def _neighbours(local_client: LocalClient, tensors: list[str]) -> Iterator[str |
 
 
 def _panels(local_client: LocalClient, run: Answer, tensor: str) -> None:
-    """All that is on screen with this tensor in focus."""
+    """Request all that the page shows with this tensor selected."""
     detail = local_client(f"tensors/{tensor}")
     local_client(f"tensors/{tensor}/history", points=400)
     local_client("graph", id=tensor, up=2, down=2)
@@ -109,7 +109,7 @@ def _place_in_list(local_client: LocalClient, tensor: str) -> None:
 
 
 def _files(run: Answer, detail: Answer) -> list[int]:
-    """The files of its line and of the program's frames, the innermost first."""
+    """Return the files of its line and of the program's frames, the innermost first."""
     frames = [frame["place"] for frame in reversed(detail.get("stack", [])) if frame["user"]]
     forward = (detail.get("forward") or {}).get("place")
     places: list[Any] = [place for place in (detail.get("place"), forward, *frames) if place]

@@ -1,4 +1,4 @@
-"""The layer statistics in an exported page: the latest sample of steps, of the first sample of the batch."""
+"""The layer statistics in an exported page: the latest sample, of the first example in the batch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from tensorsleuth.ui.web.export.local_client import LocalClient
 
 MAX_ATTENTIONS = 24
-MAX_PICTURE_BYTES = 1_500_000  # bytes: the rest of the page needs room, too
-PICTURES_SHARE = 3  # of the room that there is, at most one part in so many
+MAX_PICTURE_BYTES = 1_500_000  # the rest of the page needs room, too
+PICTURES_SHARE = 3  # pictures may use one part in this many of the room
 
 
 def embed_layer_stats(local_client: LocalClient) -> None:
-    """Under the very addresses that the page asks: layers first, which are small."""
+    """Request the addresses that the page uses, layers first, which are small."""
     local_client("inside")
     first = local_client("layers")
     for kind in first.get("kinds", []):
@@ -27,7 +27,7 @@ def embed_layer_stats(local_client: LocalClient) -> None:
 
 
 def _pictures(items: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the screens of each attention and head; the first heads of all come first."""
+    """Yield the screens of each attention layer and head, the first heads of all layers first."""
     for head in range(max((item["shown"] for item in items), default=0)):
         for item in items:
             path, look = f"attention/{item['id']}", {"step": item["steps"][-1], "sample": 0}

@@ -1,4 +1,4 @@
-"""The page in one file that needs no server: script and style inside, and the answers that it shows first."""
+"""The page in one file that needs no server: script, style, and the answers for its first screens."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.server.replies import encode_json
 from tensorsleuth.ui.web.server.run_cache import CachedRun
 
-MAX_PAGE_BYTES = 5_000_000  # bytes: what people can attach to a bug report
+MAX_PAGE_BYTES = 5_000_000  # what people can attach to a bug report
 CHARSET_TAG = '<meta charset="utf-8" />'
 SCRIPT_TAG = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 STYLE_TAG = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
 
 
 def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabulary: Vocabulary | None = None) -> int:
-    """Write it; how many bytes that were."""
+    """Write the file; return its size in bytes."""
     local_client = LocalClient(
         CachedRun(OpenRun(run, vocabulary)), MAX_PAGE_BYTES - sum(len(file.body) for file in files.values())
     )
@@ -39,7 +39,7 @@ def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabula
 
 
 def inline_page(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
-    """The built page with everything inside. Its policy names the one script and the one style by what is in them."""
+    """Return the built page with everything embedded. Its policy allows its one script and style by their hashes."""
     index = files[INDEX].body.decode()
     script, style = _file_of_tag(index, SCRIPT_TAG, files), _file_of_tag(index, STYLE_TAG, files)
     script = script.replace("</script", r"<\/script").replace("<!--", r"\x3c!--")
@@ -57,17 +57,17 @@ def inline_page(files: Mapping[str, PageFile], answers: Mapping[str, object]) ->
 
 
 def embeddable_json(answers: object) -> str:
-    """JSON that cannot end the element it stands in, nor begin a comment there, whatever a trace calls its ops."""
+    """Return JSON that cannot end its HTML element or begin a comment, whatever names a trace contains."""
     return encode_json(answers).decode("ascii").replace("</", r"<\/").replace("<!", r"\u003c!")
 
 
 def csp_digest(text: str) -> str:
-    """As a content security policy names a script or style."""
+    """Return the hash by which a content security policy names a script or style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _file_of_tag(index: str, pattern: re.Pattern[str], files: Mapping[str, PageFile]) -> str:
-    """The text of the one file that a tag of the page names; "" where there is no such tag."""
+    """Return the text of the file that a tag of the page names, or an empty text without such a tag."""
     names = pattern.findall(index)
     if len(names) > 1:
         raise SleuthError(f"the page was built in {len(names)} parts; only one can be exported. Build it: make page")

@@ -1,4 +1,4 @@
-"""Asking a run as the page does: by path and parameters, under the very address that the page would use."""
+"""Requests answers as the page does, by path and parameters, and stores them under the page's addresses."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tensorsleuth.ui.web.server.replies import encode_json
 from tensorsleuth.ui.web.server.run_cache import CachedRun
 
 Value = str | int | None
-UNESCAPED = "-_.!~*'()"  # by encodeURIComponent of JavaScript
+UNESCAPED = "-_.!~*'()"  # by JavaScript's encodeURIComponent
 
 
 def address_of(run: str, path: str, parameters: dict[str, Value]) -> str:
-    """As `get` in web/src/api/client.ts makes it."""
+    """Return the address as `get` in web/src/api/client.ts makes it."""
     base = f"api/runs/{quote(run, safe=UNESCAPED)}" + (f"/{path}" if path else "")
     return base + query_string(parameters)
 
 
 def query_string(parameters: dict[str, Value]) -> str:
-    """As URLSearchParams of JavaScript writes it, sorted, without what is not set."""
+    """Return parameters as JavaScript's URLSearchParams writes them, sorted, without unset ones."""
     given = sorted((key, str(value)) for key, value in parameters.items() if value not in (None, ""))
     text = urlencode(given, safe="*").replace("~", "%7E")
     return f"?{text}" if text else ""
 
 
 def match_question(path: str) -> tuple[Question, dict[str, str]]:
-    """Return the question that a path asks, and the values of its braces."""
+    """Return the question of a path, and the values of its placeholders."""
     for question in sorted(QUESTIONS, key=lambda question: question.path.count("{")):
         found = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", question.path), path)
         if found is not None:
@@ -39,7 +39,7 @@ def match_question(path: str) -> tuple[Question, dict[str, str]]:
 
 
 class LocalClient:
-    """Keeps each answer by its address, until there is no more room."""
+    """Keeps each answer by its address, up to a total size."""
 
     def __init__(self, cached_run: CachedRun, room: int) -> None:
         self.cached_run = cached_run
@@ -48,7 +48,7 @@ class LocalClient:
         self.left_out = 0
 
     def __call__(self, path: str, **parameters: Value) -> Answer:
-        """The answer; an empty one where the run refuses, which is kept as well: the page shows why."""
+        """Return the answer. If the run refuses, keep the refusal for the page to show, and return an empty answer."""
         address = address_of(self.cached_run.opened.name, path, parameters)
         kept = self.answers.get(address)
         answer = self._ask(path, parameters) if kept is None else kept

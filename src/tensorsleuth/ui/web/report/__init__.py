@@ -1,1 +1,1 @@
-"""`sleuth report`: a run on one sheet of HTML, without a script."""
+"""`sleuth report`: a run on one HTML sheet, without a script."""

@@ -1,4 +1,4 @@
-"""The sheet: verdict, findings, pictures, counts, and what was not looked at; all words of the trace are escaped."""
+"""The sheet: verdict, findings, charts, counts and gaps. All text of the trace is escaped."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tensorsleuth.ui.web.report.svg_charts import ChartLane, curve_chart, escape
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.server.run_cache import CachedRun
 
-MAX_ANSWER_BYTES = 100_000_000  # bytes of answers: they are read here, not taken along
-MAX_FINDINGS = 10  # told in full
+MAX_ANSWER_BYTES = 100_000_000  # they are read here, not included in the file
+MAX_FINDINGS = 10  # reported in full
 TIMELINE_BINS = 240
 MAX_LANES = 12
 KIND_LABELS = {"nan": "NaN", "neg_inf": "−∞", "pos_inf": "+∞", "violation": "out of bounds", "error": "errors"}
 
 
 def make_report(run: Path) -> str:
-    """A run as one HTML file: no script, nothing loaded from anywhere."""
+    """Return a run as one HTML file without scripts, which loads nothing."""
     local_client = LocalClient(CachedRun(OpenRun(run)), MAX_ANSWER_BYTES)
     about, verdict = local_client(""), local_client("verdict")
     body = "\n".join(
@@ -87,12 +87,12 @@ def _pictures(local_client: LocalClient) -> Iterator[str]:
         drawn = lanes_chart(
             [ChartLane(lane["name"], lane["count"], lane["bad"]) for lane in rows], (time["from"], time["to"])
         )
-        yield _figure("Tensors computed, and (red) bad ones", drawn)
+        yield _figure("Computed tensors, bad ones in red", drawn)
     for scalar in local_client("scalars").get("items", [])[:1]:
         points = local_client(f"scalars/{scalar['op']}", points=600)
         bad = [value is None for value in points["value"]]
         drawn = curve_chart(points["time"], points["value"], scalar["label"], "seconds", bad)
-        yield _figure(f"{scalar['label']} ({scalar['name']}); red where it is no number", drawn)
+        yield _figure(f"{scalar['label']} ({scalar['name']}); red: NaN or infinite", drawn)
 
 
 def _figure(caption: str, picture: str) -> str:
@@ -111,7 +111,7 @@ def _caveats(about: dict[str, Any], verdict: dict[str, Any]) -> Iterator[str]:
         yield "<h2>Unclear</h2>" + _table((one["what"], one["command"] or "") for one in verdict["unclear"])
     masked = [(f"{told['file']}:{told['line']}", told["summary"]) for told in verdict["masked"]]
     if masked:
-        yield "<h2>Masked: bad values that came to nothing</h2>" + _table(masked)
+        yield "<h2>Masked: bad values without effect</h2>" + _table(masked)
     if about["notCovered"]:
         rows = ((entry["what"], entry["why"], entry["site"] or "") for entry in about["notCovered"])
         yield "<h2>Not covered</h2>" + _table(rows)

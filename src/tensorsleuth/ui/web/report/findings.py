@@ -1,4 +1,4 @@
-"""One finding: what, where, the lines as they were, what was seen, what to change."""
+"""One finding: summary, place, source lines, evidence, fix."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tensorsleuth.core.formatting import printable
 from tensorsleuth.ui.web.export.local_client import LocalClient
 from tensorsleuth.ui.web.report.svg_charts import curve_chart, escape_text
 
-CONTEXT_LINES = 4  # lines before and after the marked one
+CONTEXT_LINES = 4  # before and after the marked line
 
-_HEADINGS = ("", "tensor", "dtype", "shape", "what was in it")
+_HEADINGS = ("", "tensor", "dtype", "shape", "health")
 
 
 def finding_html(local_client: LocalClient, told: dict[str, Any]) -> str:
@@ -28,7 +28,7 @@ def finding_html(local_client: LocalClient, told: dict[str, Any]) -> str:
 
 
 def headline(told: dict[str, Any]) -> str:
-    """The summary, with the name of the file only."""
+    """Return the summary, with the file name in place of the path."""
     path = told["file"]
     return str(told["summary"]).replace(path, path.rpartition("/")[2]) if path else str(told["summary"])
 
@@ -42,7 +42,7 @@ def _where(told: dict[str, Any]) -> str:
 
 
 def _source(local_client: LocalClient, place: dict[str, Any] | None) -> Iterator[str]:
-    """The lines around, highlighted by the server: their HTML was made from escaped tokens."""
+    """Return the lines around, highlighted by the server, whose HTML comes from escaped tokens."""
     lines = local_client(f"sources/{place['file']}").get("lines", []) if place else []
     if not place or not lines:
         return
@@ -56,15 +56,15 @@ def _row(number: int, html: str, here: bool) -> str:
 
 
 def _cleaned(html: str) -> str:
-    """Without what turns the direction of writing, or is no character at all."""
+    """Return text without characters that turn the direction of writing, and without invalid ones."""
     return printable(html.rstrip().replace("\t", "    "))
 
 
 def _evidence(pieces: list[dict[str, Any]]) -> str:
     if not pieces:
         return ""
-    counted = all(piece["op"] == "expect" for piece in pieces)  # a broken rule says how many, not of which type
-    names = ("", "tensor", "how many", "", "what was found") if counted else _HEADINGS
+    counted = all(piece["op"] == "expect" for piece in pieces)  # a violation has counts in place of types
+    names = ("", "tensor", "how many", "", "found") if counted else _HEADINGS
     head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
     return f'<table class="evidence">{head}{"".join(_piece(piece) for piece in pieces)}</table>'
 
@@ -97,5 +97,5 @@ def _history(local_client: LocalClient, tensor: str | None) -> Iterator[str]:
     steps = past["steps"] if None not in past["steps"] else list(range(len(past["steps"])))
     bad = [max(nan, 0) + max(inf, 0) > 0 for nan, inf in zip(past["nan"], past["inf"])]
     middle = past["mean"] if any(value is not None for value in past["mean"]) else past["max"]
-    drawn = curve_chart(steps, middle, "its values over the run", "step", bad, (past["min"], past["max"]))
-    yield f"<figure><figcaption>This tensor over the run: range, and (red) when it was bad</figcaption>{drawn}</figure>"
+    drawn = curve_chart(steps, middle, "values over the run", "step", bad, (past["min"], past["max"]))
+    yield f"<figure><figcaption>This tensor over the run: its range, bad steps in red</figcaption>{drawn}</figure>"

@@ -1,4 +1,4 @@
-"""From numbers to places in a picture."""
+"""Maps numbers to positions in a chart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MAX_LINEAR_RATIO = 1000.0  # a range that spans more than so many times its middle is drawn on a logarithmic scale
+MAX_LINEAR_RATIO = 1000.0  # a range wider than this many times its median is drawn on a logarithmic scale
 
 
 @dataclass(frozen=True)
 class AxisScale:
-    """Maps low … high to begin … end. With `bend`, sizes well above it are drawn by their logarithm, of either sign."""
+    """Maps low … high to begin … end. With `bend`, sizes well above it are drawn logarithmically, of either sign."""
 
     low: float
     high: float
@@ -28,7 +28,7 @@ class AxisScale:
         return value if self.bend is None else math.asinh(value / self.bend)
 
     def ticks(self, count: int = 4) -> list[float]:
-        """Round numbers from low to high."""
+        """Return round numbers from low to high."""
         if self.bend is not None:
             return self._steep_ticks(count)
         if not self.high > self.low:
@@ -40,7 +40,7 @@ class AxisScale:
         return [step * n for n in range(first, math.floor(self.high / step) + 1)]
 
     def _steep_ticks(self, count: int) -> list[float]:
-        """Powers of ten at even distances, of each sign that there is."""
+        """Return powers of ten at even distances, of each sign that occurs."""
         assert self.bend is not None
         top = math.log10(max(abs(self.low), abs(self.high)))
         bottom = math.log10(self.bend)
@@ -50,7 +50,7 @@ class AxisScale:
 
 
 def make_scale(series: Iterable[Sequence[float | None]], begin: float, end: float) -> AxisScale:
-    """A scale that holds them all; steep where the largest of one of them would leave its others flat."""
+    """Return a scale for all numbers, logarithmic if the largest would flatten the others."""
     known = [[value for value in values if value is not None and math.isfinite(value)] for values in series]
     finite = [value for values in known for value in values]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
@@ -64,7 +64,7 @@ def make_scale(series: Iterable[Sequence[float | None]], begin: float, end: floa
 
 
 def tick_label(value: float) -> str:
-    """As short as tells it: 0.25, 1,200, 3e+38"""
+    """Return a short label: 0.25, 1,200, 3e+38."""
     if value == 0:
         return "0"
     if 1e-3 <= abs(value) < 1e5:

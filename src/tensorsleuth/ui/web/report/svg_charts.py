@@ -1,4 +1,4 @@
-"""Pictures as SVG: lines over steps, and bad tensors over time. Colours are classes, which the style sheet fills in."""
+"""Charts as SVG: curves over steps, and bad tensors over time. The style sheet gives the classes their colours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = Sequence[float | None]
 def curve_chart(
     x: Numbers, y: Numbers, label: str, axis: str, bad: Sequence[bool] = (), band: tuple[Numbers, Numbers] | None = None
 ) -> str:
-    """A line through y over x, broken where there is no number; red marks at the bottom where `bad`."""
+    """Return a line through y over x, interrupted where a number is missing, with red marks at the bottom if `bad`."""
     places = make_scale([x], LEFT, WIDTH - RIGHT)
     heights = make_scale([y, *(band or ())], HEIGHT - BOTTOM, TOP)
     parts = [*_axes(places, heights, axis)]
@@ -53,7 +53,7 @@ def lanes_chart(shown: Sequence[ChartLane], span: tuple[float, float]) -> str:
 
 
 def escape_text(words: str) -> str:
-    """Words of a trace, made harmless for HTML and for the eye."""
+    """Return text of a trace, made harmless for HTML and for the eye."""
     return escape(printable(words))
 
 
@@ -94,7 +94,7 @@ def _band(x: Numbers, low: Numbers, high: Numbers, places: AxisScale, heights: A
 
 
 def _stretches(x: Numbers, y: Numbers) -> Iterator[list[tuple[float, float]]]:
-    """The points between two gaps."""
+    """Return the points between two gaps."""
     pairs = list(zip(x, y))
     for known, points in groupby(pairs, key=lambda pair: pair[0] is not None and pair[1] is not None):
         if known:
@@ -108,7 +108,7 @@ def _marks(bad: Sequence[float], places: AxisScale) -> Iterator[str]:
 
 
 def _bars(counts: Sequence[int], places: AxisScale, base: float, kind: str) -> Iterator[str]:
-    """A bar a bin; even the smallest can be seen."""
+    """Return a bar for each bin. Even the smallest bar is visible."""
     most = max(counts, default=0)
     width = (places.end - places.begin) / max(1, len(counts))
     for at, count in enumerate(counts):

@@ -1,4 +1,4 @@
-"""Columns of tensors as questions of a trace have them: -1, or NaN, where something was not recorded."""
+"""Columns of tensors, as queries have them: -1, or NaN, if a value was not recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 
 class _LazyRows:
-    """Stands for rows of which only some fields are read: a million whole rows would be a copy of 104 MB."""
+    """Stands in for rows of which only some fields are read: a million whole rows would be a copy of 104 MB."""
 
     def __init__(self, events: Array, numbers: Array) -> None:
         self._events = events
@@ -23,7 +23,7 @@ class _LazyRows:
 
 
 def column_values(tensor_table: TensorTable, name: str, places: Array) -> Array:
-    """One of `COLUMNS`, of some places."""
+    """Return one of `COLUMNS` for some tensors."""
     if len(tensor_table.process_indexes) == 1:
         return _part(tensor_table, 0, name, places)
     parts = [

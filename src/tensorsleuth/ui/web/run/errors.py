@@ -1,4 +1,4 @@
-"""Errors in a question of the page."""
+"""Errors in a request of the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tensorsleuth.core.errors import SleuthError
 
 
 class RequestError(SleuthError):
-    """Why there is no answer, and what to do instead; `status` is HTTP's."""
+    """A reason why there is no answer, and what to do instead; `status` is an HTTP status."""
 
     status = 400
 
@@ -17,7 +17,7 @@ class RequestError(SleuthError):
 
 
 class BadRequest(RequestError):
-    """A parameter that makes no sense."""
+    """A parameter is invalid."""
 
 
 class NotFound(RequestError):
@@ -27,6 +27,6 @@ class NotFound(RequestError):
 
 
 class DamagedTrace(RequestError):
-    """The trace contradicts itself: it is damaged, or made to mislead."""
+    """The trace contradicts itself: it is damaged, or hostile."""
 
     status = 422

@@ -1,4 +1,4 @@
-"""One tensor of the table, as questions of a trace have it."""
+"""One tensor of the table as a TensorEvent of the query API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 def event_at(opened: OpenRun, place: int) -> TensorEvent:
-    """The tensor of a place in the table."""
+    """Return the tensor at a row of the table."""
     process, number = opened.table.locate(place)
     asked, op, row = opened.table.process_indexes[process], opened.table.op_of(place), opened.table.row(place)
     return TensorEvent(

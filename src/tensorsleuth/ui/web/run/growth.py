@@ -1,4 +1,4 @@
-"""The growth of a run, from its files without reading them."""
+"""The growth of a run, seen from its files without reading them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from pathlib import Path
 
 from tensorsleuth.trace.storage import run_folder
 
-_CLAIMED_AT = 48  # of `claimed` in RingHeader, see native/src/files/ring.h
+_CLAIMED_AT = 48  # the offset of `claimed` in RingHeader, see native/src/files/ring.h
 Signature = tuple[tuple[str, int, int], ...]
 
 
 def signature(run: Path) -> Signature:
-    """Sizes, times and headers of a run's files: other ones once anything was written."""
+    """Return the sizes, times and headers of a run's files, which differ after any write."""
     files = [run / run_folder.META_FILE, run / run_folder.HANG_FILE, *sorted(run.glob("p-*/*"))]
     return tuple(_of_file(file) for file in files)
 
 
 def _of_file(file: Path) -> tuple[str, int, int]:
-    """Mapped rows change neither size nor time of a file: its header counts them."""
+    """Return the header of a file: mapped rows change neither its size nor its time."""
     try:
         status = os.stat(file)
         claimed = _claimed(file) if file.suffix == ".bin" else status.st_mtime_ns
-    except OSError:  # gone while we looked
+    except OSError:  # deleted meanwhile
         return str(file), -1, -1
     return str(file), status.st_size, claimed
 

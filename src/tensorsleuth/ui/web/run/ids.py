@@ -1,4 +1,4 @@
-"""The names by which the page knows tensors and ops: "process.number"."""
+"""The page's ids of tensors and ops: "process.number"."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def op_id(op: Op) -> str:
 
 
 def parse_id(text: str, what: str) -> tuple[int, int]:
-    """The process and the number in an id of a request."""
+    """Return the process and the number of an id in a request."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise BadRequest(f"{text[:40]!r} is not the id of {what}.", "Ids look like 0.1841: take one from a list.")
+        raise BadRequest(f"{text[:40]!r} is not the id of {what}.", "Ids look like 0.1841. Take one from a list.")
     return int(found[1]), int(found[2])

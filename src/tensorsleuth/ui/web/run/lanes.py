@@ -1,4 +1,4 @@
-"""The lanes of the timeline: a thread of Python's, a device that ran graphs, a worker of a coordinator."""
+"""The lanes of the timeline: a thread of Python, a device that ran graphs, a worker of a coordinator."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
 MAX_LANES = 1 << 15
-FIRST_ROWS = 1000  # rows among which the oldest is
+FIRST_ROWS = 1000  # the oldest row is among them
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/device:(.+)")
 
 
 class TimelineLane(NamedTuple):
-    """A place of computation: a thread or a device."""
+    """A thread or a device that computed tensors."""
 
     id: str
     name: str
@@ -27,7 +27,7 @@ class TimelineLane(NamedTuple):
 
 
 class Lanes:
-    """Lanes are numbered as they are met."""
+    """Lanes are numbered in the order in which they occur."""
 
     def __init__(self, trace: Trace) -> None:
         self._processes = trace.processes
@@ -38,7 +38,7 @@ class Lanes:
         self.begin = min((time for one in trace.processes for time in _first_times(one)), default=0)
 
     def seconds(self, process: int, times: Array) -> Array:
-        """Times of a process's rows as seconds since the run began."""
+        """Return times of a process's rows as seconds since the run began."""
         return (times.astype(np.float64) - float(self.begin - self._processes[process].epoch)) / 1e9
 
     def clock(self, process: int, seconds: float) -> int:
@@ -46,7 +46,7 @@ class Lanes:
         return int(seconds * 1e9) + self.begin - self._processes[process].epoch
 
     def of_rows(self, process: int, rows: Array) -> Array:
-        """The number of the lane of each row."""
+        """Return the lane number of each row."""
         devices = rows["flags"] >> DEVICE_SHIFT
         on_device = (rows["kind"] == EventKind.GRAPH) & (devices > 0)
         keys = np.where(on_device, devices.astype(np.int64) + MAX_LANES * 2, rows["thread"])
@@ -80,12 +80,12 @@ class Lanes:
 
 
 def process_name(process: ProcessTrace, number: int) -> str:
-    """`worker 1 of 2`, else its pid."""
+    """Return `worker 1 of 2`, or the pid if it is no worker."""
     pid = process.catalogue.meta.get("pid")
     return task_name(process) or (f"process {pid}" if isinstance(pid, int) else f"process {number}")
 
 
 def _first_times(process: ProcessTrace) -> list[int]:
-    """When its first rows were written; threads race, so that the very first need not be the oldest."""
+    """Return when its first rows were written. Threads run in parallel, so the very first need not be the oldest."""
     some = (rows["time"][:FIRST_ROWS] for rows in (process.events, process.calls))
     return [process.epoch + int(times.min()) for times in some if len(times)]

@@ -1,4 +1,4 @@
-"""The tensor to show for what has none of its own: a broken rule, a call that raised, a finding about a line."""
+"""The tensor to show for a violation, a failed call, or a finding about a line, which have none of their own."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 def latest_of_line(opened: OpenRun, process: int, file: str | None, line: int | None) -> int | None:
-    """The place of the last tensor that a line computed."""
+    """Return the last tensor that a line computed."""
     asked = opened.table.process_indexes[process]
     return _latest(opened, process, _of_line(opened, process, file, line, np.arange(len(asked.process.events))))
 
 
 def latest_before(opened: OpenRun, process: int, file: str | None, line: int | None, clock: int) -> int | None:
-    """The place of the last one before a time of the trace's clock, of that line where there is one."""
+    """Return the last tensor before a time of the trace's clock, of a line if one is given."""
     before = np.flatnonzero(opened.table.process_indexes[process].process.events["time"] <= np.uint64(clock))
     near = _of_line(opened, process, file, line, before)
     return _latest(opened, process, near if len(near) else before)

@@ -1,4 +1,4 @@
-"""A run that is open for questions; it may still be growing."""
+"""A run that is open for questions, and may still be growing."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from tensorsleuth.ui.web.run.tensor_table import TensorTable, release_pages
 from tensorsleuth.ui.web.run.variables import VariableLookup
 
 T = TypeVar("T")
-SECONDS_BETWEEN_READS = 2.0  # seconds between two readings of a run that grows
-MAX_READING_SHARE = 10  # of the time, at most one part in so many goes into reading it again
+SECONDS_BETWEEN_READS = 2.0  # of a run that grows
+MAX_READING_SHARE = 10  # reading it again takes at most one part in this many of the time
 
 
 class OpenRun:
-    """Keeps a trace open, and what questions have in common. Ask one question at a time: hold `lock`."""
+    """Keeps a trace open, and data that several questions need. Hold `lock`: one question at a time."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary | None = None) -> None:
         self.path = path
-        self.vocabulary = vocabulary  # what ids stand for, where the reader said so
+        self.vocabulary = vocabulary  # what ids stand for, if the user passed it
         self.name = path.name
         self.lock = threading.Lock()
-        self.cursor = 0  # goes up whenever the run was found to have grown
+        self.cursor = 0  # increases whenever the run has grown
         self._read()
 
     def _read(self) -> None:
@@ -76,7 +76,7 @@ class OpenRun:
         return cast(T, kept[1])
 
     def open_other(self, path: Path) -> OpenRun:
-        """Another run, to be compared with this one; the last is kept open."""
+        """Return another run to compare with this one. The last one stays open."""
         if self._other is None or self._other.path != path:
             self._other = OpenRun(path)
         self._other.refresh()
@@ -92,7 +92,7 @@ class OpenRun:
         return run_folder.is_alive(self.path)
 
     def refresh(self) -> bool:
-        """Read the run again where it has grown, and that was not just now; whether it was."""
+        """Read the run again if it has grown and was not just read; return whether it was read."""
         if (
             time.monotonic() - self._read_at < max(SECONDS_BETWEEN_READS, MAX_READING_SHARE * self._cost)
             or signature(self.path) == self._seen
@@ -102,7 +102,7 @@ class OpenRun:
         return True
 
     def release_memory(self) -> None:
-        """Give back what a question mapped into memory: it is cheap to get again, and counts as ours."""
+        """Free the memory that a question mapped: it is cheap to map again, and counts as this process's memory."""
         for process in self.trace.processes:
             release_pages(process.events)
             release_pages(process.calls)
@@ -113,17 +113,17 @@ class OpenRun:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Found anew only where something bad was added, or the run came to its end, or hangs."""
+        """The verdict, made again only after a new bad value, a hang, or the end of the run."""
         hangs = (self.path / run_folder.HANG_FILE).exists()
         key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
-            gc.collect()  # calls that were sampled refer to each other
+            gc.collect()  # sampled calls refer to each other
         return self._diagnosed[1]
 
     @property
     def _bad_count(self) -> int:
-        """Asked of the rows themselves: the verdict does not wait for the table."""
+        """The number of bad rows, without the table: the verdict does not wait for it."""
         return self.cache(
             "bad", None, lambda: sum(_bad_count(one.events) for one in self.trace.processes if one.has_bad)
         )

@@ -1,4 +1,4 @@
-"""A question that can be asked of a run."""
+"""A question that the page can ask of a run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tensorsleuth.ui.web.run.errors import DamagedTrace
 if TYPE_CHECKING:
     from tensorsleuth.ui.web.run.open_run import OpenRun
 
-_DAMAGED_HINT = "Ask for something else of it; SLEUTH_DEBUG=1 shows where."
+_DAMAGED_HINT = "Look at another part of the run. SLEUTH_DEBUG=1 shows where it failed."
 Parameters = Mapping[str, str]
 Answer = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Question:
-    """Its path after `/api/runs/{run}/`, who answers it, and what it is about."""
+    """A path after `/api/runs/{run}/`, the function that answers it, and its subject."""
 
     path: str
     find: Callable[[OpenRun, Parameters], Answer]
     description: str
 
     def answer(self, opened: OpenRun, asked: Parameters) -> Answer:
-        """Return the answer; the caller holds `opened.lock`. A question that makes no sense raises Refused."""
+        """Return the answer; the caller holds `opened.lock`. An invalid question raises a RequestError."""
         try:
             return self.find(opened, asked)
         except CONTRADICTION_ERRORS as error:

@@ -1,4 +1,4 @@
-"""Runs in a line each."""
+"""The list of runs, with a summary of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_runs(logdir: Path, asked: Parameters) -> Answer:
-    """The runs of a log directory, newest first, as a page of RunSummary."""
+    """Return the runs of a log directory, newest first, as a page of RunSummary."""
     runs = run_folder.list_runs(logdir)
     begin, end = parameters.page(asked, len(runs))
     items = [_run_json(run) for run in runs[begin:end]]
@@ -33,7 +33,7 @@ def _run_json(run: Path) -> dict[str, Any]:
 
 
 class _SummaryCache:
-    """Runs that were counted before, and have not grown since: a run that went bad is read whole to be counted."""
+    """Keeps summaries of runs that have not grown since: to count a run with bad values, all of it is read."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[Signature, RunSummary]] = {}

@@ -1,4 +1,4 @@
-"""The recorded files of a run, by number: a request never names a path."""
+"""The recorded files of a run, by number. A request never contains a path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 
 
 class SourceFiles:
-    """The program's files as they were when it ran."""
+    """The program's files as they were during the run."""
 
     def __init__(self, trace: Trace) -> None:
         self._texts = {path: text for one in trace.processes for path, text in one.catalogue.sources.items()}
@@ -20,7 +20,7 @@ class SourceFiles:
         self._lines: dict[str, list[str]] = {}
 
     def text(self, number: str) -> tuple[int, str]:
-        """The text of a file, by its number as a request says it."""
+        """Return the text of a file, by the number in a request."""
         if not number.isascii() or not number.isdecimal() or len(number) > 9:
             raise BadRequest(f"{number[:40]!r} is not the number of a file.", "See `files` of the run.")
         if int(number) >= len(self.paths):
@@ -35,14 +35,14 @@ class SourceFiles:
         return self._lines[path]
 
     def place(self, path: str | None, line: int | None, function: str | None) -> dict[str, Any] | None:
-        """A line of a recorded file; None where it is not of one."""
+        """Return a line of a recorded file, or None if the file was not recorded."""
         if path not in self._numbers or line is None:
             return None
         place = {"file": self._numbers[path], "path": path, "line": line}
         return place | {"function": function or "", "code": self.code(path, line).strip() or None}
 
     def code(self, path: str | None, line: int | None) -> str:
-        """The text of a line; nothing where it is not known."""
+        """Return the text of a line, empty if unknown."""
         lines = self.lines(path) if path is not None else []
         return lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
 
@@ -53,13 +53,13 @@ class SourceFiles:
 
     @cached_property
     def _short_names(self) -> list[str]:
-        """Each path as short as tells it from the others."""
+        """Return each path, shortened as far as it stays unique."""
         parts = [path.split("/") for path in self.paths]
         return ["/".join(one[-_unique_length(one, parts) :]) for one in parts]
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as Python counts them: other ends than a newline do not end one."""
+    """Return the lines as Python counts them: only a newline ends one."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 

@@ -1,4 +1,4 @@
-"""When each training step began and ended."""
+"""The begin and end of each training step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMED = (CallKind.OP, CallKind.FUNCTION, CallKind.ENDED)
 
 
 class StepTimes(NamedTuple):
-    """A row a step, in order: its number, when it began and ended, an example of its calls, whether it went bad."""
+    """One row for each step, in order: number, begin, end, an example of its calls, whether it has a bad value."""
 
     steps: Array
     begins: Array
@@ -51,12 +51,12 @@ def _make(opened: OpenRun) -> StepTimes:
 
 
 def _of_process(opened: OpenRun, process_index: ProcessIndex) -> tuple[Array, ...]:
-    """For each step of a process: its number, first begin, last end, the process, its first call."""
+    """Return for each step of a process its number, first begin, last end, process and first call."""
     calls = process_index.process.calls
     kinds, steps = np.array(calls["kind"]), np.array(calls["step"])
     timed = np.flatnonzero((steps >= 0) & np.logical_or.reduce([kinds == kind for kind in _TIMED]))
     steps = steps[timed]
-    if (steps[1:] < steps[:-1]).any():  # threads race
+    if (steps[1:] < steps[:-1]).any():  # threads run in parallel
         order = np.argsort(steps, kind="stable")
         timed, steps = timed[order], steps[order]
     if not len(steps):

@@ -1,7 +1,7 @@
-"""All tensors of a run as a few small columns: what lists, jumps and the timeline ask over and over.
+"""All tensors of a run as a few small columns, which lists, jumps and the timeline need repeatedly.
 
-A million rows of a trace are 104 MB. Columns are copied out of them once, block by block, and the file's pages let go;
-the rows themselves are read again only for what is shown.
+A million rows of a trace are 104 MB. Columns are copied from them once, block by block, and the file's pages freed;
+the rows themselves are read again only for tensors on the screen.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tensorsleuth.ui.web.run import ids
 from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.lanes import Lanes
 
-BLOCK_ROWS = 1 << 14  # rows that are read at a time: as many as stay near the processor while their columns are copied
+BLOCK_ROWS = 1 << 14  # read at a time: they stay in the processor's cache while their columns are copied
 _LARGEST_STEP = (1 << 31) - 1
 UNKNOWN_OP = Op("?", "?", None, None, None, None, 0)
 
 
 class TensorTable:
-    """A place in it stands for a tensor: those of the first process come first, then those of the next."""
+    """One row for each tensor, process by process. The number of a row is called its place."""
 
     def __init__(self, trace: Trace) -> None:
         self.process_indexes: list[ProcessIndex] = process_indexes(trace)
@@ -37,7 +37,7 @@ class TensorTable:
         self.ops: list[Op] = [op for one in self.process_indexes for op in one.op_index.ops]
         self.lanes = Lanes(trace)
         count = int(self.starts[-1])
-        self.op = np.empty(count, np.int32)  # number in `ops`, -1 where it is not known
+        self.op = np.empty(count, np.int32)  # number in `ops`, -1 if unknown
         self.step = np.empty(count, np.int32)  # -1 outside of training steps
         self.time = np.empty(count, np.float64)  # seconds since the run began
         self.lane = np.empty(count, np.int16)  # number in `lanes`
@@ -67,10 +67,10 @@ class TensorTable:
         self.flags[to] = rows["flags"]
         self.kind[to] = rows["kind"]
 
-    # ---- which is which
+    # ---- lookup
 
     def locate(self, place: int) -> tuple[int, int]:
-        """The process of a place, and the number of its event there."""
+        """Return the process of a place, and the number of its event in the process."""
         process = int(np.searchsorted(self.starts, place, "right")) - 1
         return process, place - int(self.starts[process])
 
@@ -82,10 +82,10 @@ class TensorTable:
         return ids.make_id(*self.locate(place))
 
     def place(self, id: str) -> int:
-        """The place of the tensor that a request names."""
+        """Return the place of the tensor that a request names."""
         process, number = ids.parse_id(id, "a tensor")
         if process >= len(self.process_indexes) or number >= self.starts[process + 1] - self.starts[process]:
-            raise NotFound(f"The run has no tensor {id}.", "It may have been written over since: take one from a list.")
+            raise NotFound(f"The run has no tensor {id}.", "It may have been overwritten. Take one from a list.")
         return int(self.starts[process]) + number
 
     def row(self, place: int) -> Any:
@@ -101,24 +101,24 @@ class TensorTable:
         return {ids.op_id(op): number for number, op in enumerate(self.ops)}
 
     def number_of_op(self, id: str) -> int:
-        """The number in `ops` of the op that a request names."""
+        """Return the number in `ops` of the op that a request names."""
         number = self._op_numbers.get(id)
         if number is None:
             raise NotFound(f"The run has no op {id[:40]!r}.", "Take one from `scalars`, or from the graph.")
         return number
 
-    # ---- what there is
+    # ---- selections
 
     @cached_property
     def first_places(self) -> Array:
-        """Return the place of each op's first tensor, -1 if it has none: what is written last stays."""
+        """Return the place of each op's first tensor, -1 if it has none. The last assignment wins."""
         firsts = np.full(len(self.ops) + 1, -1, np.int32)
         firsts[self.op[::-1]] = np.arange(len(self) - 1, -1, -1, dtype=np.int32)
         return firsts[:-1]
 
     @cached_property
     def order(self) -> Array:
-        """All places, oldest first; those that a second run of the same call replaced are left out."""
+        """All places, oldest first, without tensors that a replay of the same call replaced."""
         shown = np.flatnonzero(self.kind).astype(np.int32)
         if len(self.process_indexes) < 2:
             return shown
@@ -135,7 +135,7 @@ class TensorTable:
         return np.asarray(self.kind == EventKind.EAGER)
 
     def column(self, name: str, places: Array) -> Array:
-        """A column of the rows themselves, of some places."""
+        """Return a column of the rows themselves, for some places."""
         if len(self.process_indexes) == 1:
             return np.asarray(self.process_indexes[0].process.events[name][places])
         whole = np.empty(
@@ -148,7 +148,7 @@ class TensorTable:
 
 
 def release_pages(rows: Array) -> None:
-    """Give the mapped pages of a file back: they are read again where they are needed."""
+    """Free the mapped pages of a file. They are read again when needed."""
     base: Any = rows
     while base is not None and not isinstance(base, mmap.mmap):
         base = getattr(base, "base", None)

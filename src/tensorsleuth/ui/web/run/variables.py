@@ -1,4 +1,4 @@
-"""The tensors that are the value of a variable."""
+"""The tensors that hold the value of a variable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HANDLES = ("VarHandleOp",)
 
 
 class VariableLookup:
-    """Names of variables by the ops in functions that read them."""
+    """Names of variables, by the ops in functions that read them."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -29,7 +29,7 @@ class VariableLookup:
         }
 
     def name_of(self, event: TensorEvent) -> str | None:
-        """The variable that a tensor was read from, or is the handle of; None where it is not one's."""
+        """Return the variable that a tensor was read from or is the handle of, or None."""
         if event.op.type in HANDLES and event.row is not None and event.op.eager >= 0:
             return self._handles[event.op.process].name(uid_of(event.row))
         return self._names.get((event.op.process, event.op.first_tensor)) if event.op.type in VARIABLE_READS else None
@@ -40,7 +40,7 @@ class VariableLookup:
 
 
 def _read_in(process_index: ProcessIndex) -> list[tuple[Op, str]]:
-    """The ops that read a variable which a function captured, with its name."""
+    """Yield the ops that read a variable captured by a function, with its name."""
     catalogue, found = process_index.process.catalogue, list[tuple[Op, str]]()
     for instance, function in catalogue.called_functions():
         for number, node in enumerate(function.nodes):
@@ -54,7 +54,7 @@ def _read_in(process_index: ProcessIndex) -> list[tuple[Op, str]]:
 
 
 def _captured(process_index: ProcessIndex, tensor: int) -> str | None:
-    """The name of the variable whose handle is that tensor: an argument of the function that Python called."""
+    """Return the name of the variable whose handle a tensor is: an argument of the function that Python called."""
     catalogue = process_index.process.catalogue
     described = process_index.process.tensor(tensor)
     instance = described.instance if described is not None else None

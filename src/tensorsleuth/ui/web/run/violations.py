@@ -1,4 +1,4 @@
-"""Broken expectations in the program's own words, with the tensor to show for each."""
+"""Violations in the program's own words, with the tensor to show for each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.ui.web.run.nearest_tensor import latest_before
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MAX_VIOLATIONS = 200  # violations that are looked at
-MAX_RULES = 20  # places whose violations are told in words
+MAX_VIOLATIONS = 200  # examined
+MAX_RULES = 20  # places whose violations are described
 
 
 class ShownViolation(NamedTuple):
-    """A violation, the process that it was in, and the place of the tensor to show; None where nothing was computed."""
+    """A violation, its process, and the place of the tensor to show, None if nothing was computed."""
 
     violation: Violation
     process: int
@@ -31,12 +31,12 @@ class ShownViolation(NamedTuple):
 
 
 def shown_violations(opened: OpenRun) -> list[ShownViolation]:
-    """All of them, oldest first."""
+    """Return all violations, oldest first."""
     return opened.cache("violations", None, lambda: _find_violations(opened))
 
 
 def broken_rules(opened: OpenRun) -> list[ShownViolation]:
-    """The first of each place and kind, with how often that came."""
+    """Return the first violation of each place and kind, with the number of the others."""
     found = shown_violations(opened)
     times = {one.rule_key: one.violation.times for one in sorted(found, key=lambda one: one.violation.times)}
     firsts: dict[object, ShownViolation] = {}
@@ -46,13 +46,13 @@ def broken_rules(opened: OpenRun) -> list[ShownViolation]:
 
 
 def violated_places(opened: OpenRun) -> Array:
-    """The places of the tensors that are shown for them, oldest first."""
+    """Return the places of the tensors shown for them, oldest first."""
     places = {one.place for one in shown_violations(opened) if one.place is not None}
     return np.array(sorted(places, key=lambda place: float(opened.table.time[place])), np.int64)
 
 
 def violation_json(opened: OpenRun, one: ShownViolation) -> dict[str, Any]:
-    """A BrokenRule of types.ts."""
+    """Return a BrokenRule (web/src/api/types.ts)."""
     said = one.violation
     return {
         "tensor": opened.table.id(one.place) if one.place is not None else None,

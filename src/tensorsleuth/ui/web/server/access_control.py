@@ -1,4 +1,4 @@
-"""Access control: this machine, or a holder of the token; never a page of another site in the same browser."""
+"""Access control. This machine or a holder of the token may ask, but no page of another site in the same browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 READ_METHODS = ("GET", "HEAD")
-COMMAND_PATH = re.compile(r"/api/runs/[^/]+/debug")  # the one address that takes POST
+COMMAND_PATH = re.compile(r"/api/runs/[^/]+/debug")  # the only address that accepts POST
 OPEN_AGAIN_HINT = "Open the address that sleuth view printed in its terminal."
 HOST_HINT = "Use the address that sleuth view printed, or start it with --host and the name that you want to use."
 
@@ -54,7 +54,7 @@ class AccessPolicy:
 
 
 def make_access_policy(host: str, port: int) -> AccessPolicy:
-    """On loopback only its own names; elsewhere a new token, and the names of this machine."""
+    """Return the policy: on loopback only its own names; elsewhere a new token, and this machine's names."""
     names = {"localhost", host.lower()}
     if is_loopback(host):
         return AccessPolicy(frozenset(names), None, "")
@@ -63,7 +63,7 @@ def make_access_policy(host: str, port: int) -> AccessPolicy:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address; a name counts where all that it stands for do."""
+    """Return whether only this machine can reach an address. All addresses of a name must be local."""
     try:
         found = {item[4][0] for item in socket.getaddrinfo(host, None)}
     except OSError:
@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
 
 
 class AccessControl:
-    """The app, for those who may ask; every answer carries the headers that keep hostile text from doing anything."""
+    """The app for permitted requests. Every answer has headers that keep hostile text from doing anything."""
 
     def __init__(self, app: ASGIApp, access_policy: AccessPolicy) -> None:
         self.app = app
@@ -100,20 +100,20 @@ class AccessControl:
                 405, f"{scope['method']} is not allowed: the page only reads.", None, allow=", ".join(READ_METHODS)
             )
         if not self.policy.knows_host(headers.get("host", "")):
-            return error_reply(403, "The address in the browser is not one of this server's.", HOST_HINT)
+            return error_reply(403, "The address in the browser does not belong to this server.", HOST_HINT)
         if _is_of_another_site(scope, headers):
-            return error_reply(403, "A page of another site may not ask this server.", OPEN_AGAIN_HINT)
+            return error_reply(403, "A page of another site may not use this server.", OPEN_AGAIN_HINT)
         refused = self._token_refusal(scope, headers)
         return _command_refusal(scope, headers) if refused is None and commands else refused
 
     def _token_refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        """The way in: `?token=` once, which becomes a cookie and leaves the address."""
+        """Admit with `?token=` once: the token becomes a cookie and leaves the address."""
         if self.policy.token is None or self.policy.is_token(_cookies(headers).get(self.policy.cookie, "")):
             return None
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for key, value in asked if key == "token"), None)
         if given is None or not self.policy.is_token(given):
-            return error_reply(403, "This server asks for its token.", OPEN_AGAIN_HINT)
+            return error_reply(403, "This server requires its token.", OPEN_AGAIN_HINT)
         rest = urlencode([(key, value) for key, value in asked if key != "token"])
         answer = RedirectResponse(
             f"./?{rest}" if rest else "./", status_code=303, headers={"cache-control": "no-store"}
@@ -133,11 +133,11 @@ def _is_of_another_site(scope: Scope, headers: Headers) -> bool:
 
 
 def _command_refusal(scope: Scope, headers: Headers) -> Response | None:
-    """Commands run in the program, which is its user's alone: having the token, or an account here, is not enough."""
+    """Refuse commands of others: they run in the program, so neither a token nor an account here is enough."""
     if headers.get("origin") is None:
-        return error_reply(403, "A command must say which page it comes from: it has no Origin.", OPEN_AGAIN_HINT)
+        return error_reply(403, "The command has no Origin header, so its page is unknown.", OPEN_AGAIN_HINT)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return error_reply(415, "A command comes as application/json.", None)
+        return error_reply(415, "A command must be sent as application/json.", None)
     if not is_own(scope.get("client"), scope.get("server")):
         return error_reply(
             403, "Only the user who started sleuth view, on this machine, may drive the program.", FORWARD_HINT
@@ -151,13 +151,13 @@ def _cookies(headers: Headers) -> dict[str, str]:
 
 
 def _host(header: str) -> str:
-    """The host of a Host header, without its port: behind a forwarded port that is another."""
+    """Return the host of a Host header without its port, which differs behind a forwarded port."""
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?", header)
     return found.group(1).strip("[]").lower() if found else ""
 
 
 def _is_address(host: str) -> bool:
-    """A number is no name: nobody can make it point here but by being here."""
+    """Return whether it is an address: unlike a name, nobody else can make it point here."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

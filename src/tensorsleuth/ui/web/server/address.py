@@ -12,9 +12,7 @@ from urllib.parse import urlencode
 from tensorsleuth.ui.web.server.access_control import AccessPolicy
 from tensorsleuth.ui.web.server.run_cache import CachedRun, question_for_path
 
-SECONDS_TO_VERDICT = (
-    3.0  # seconds that a verdict may take before the address is printed without it; the page asks for itself
-)
+SECONDS_TO_VERDICT = 3.0  # a slower verdict is left out of the printed address; the page requests it itself
 
 
 def page_address(host: str, port: int, access_policy: AccessPolicy, parts: Mapping[str, str]) -> str:
@@ -25,7 +23,7 @@ def page_address(host: str, port: int, access_policy: AccessPolicy, parts: Mappi
 
 
 def first_cause(cached_run: CachedRun) -> dict[str, str]:
-    """The tensor of the first finding, as the page keeps it in its address; nothing where that takes too long."""
+    """Return the first finding's tensor as the page's address has it, or nothing if that takes too long."""
     found: dict[str, str] = {}
 
     def ask() -> None:
@@ -50,12 +48,12 @@ def forwarding_command(host: str, port: int, environment: Mapping[str, str] = os
 
 
 def can_open_browser(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether there is a screen here to open a browser on, or a program that was named for it."""
+    """Return whether this machine has a screen, or the user has named a browser."""
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def _url_host(host: str) -> str:
-    """As it stands in an address; all addresses of this machine are shown as its name."""
+    """Return the host as in an address. All addresses of this machine become its name."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The server's routes: each question of `answers.QUESTIONS`, the list of runs, what is new in one, the page's files."""
+"""The routes of the server: each of `answers.QUESTIONS`, the list of runs, events of a run, the files of the page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RUN_ROUTE = f"{RUNS_ROUTE}/{{run}}"
 LIVE_ROUTE = f"{RUN_ROUTE}/live"
 PAUSE_ROUTE = f"{RUN_ROUTE}/pause"
 DEBUG_ROUTE = f"{RUN_ROUTE}/debug"
-CLIENT_GONE = 499  # the client left before its turn came; nobody reads this
+CLIENT_GONE = 499  # the client left before its turn came; nobody reads this status
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -49,7 +49,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def make_app(
     run_cache: RunCache, files: Mapping[str, PageFile], access_policy: AccessPolicy, stopping: asyncio.Event
 ) -> ASGIApp:
-    """Everything that `sleuth view` serves."""
+    """Return the app with everything that `sleuth view` serves."""
     app = Starlette(
         routes=[*api_routes(run_cache, stopping), Route("/{path:path}", partial(_file, files))],
         middleware=[Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)],
@@ -59,7 +59,7 @@ def make_app(
 
 
 def api_routes(run_cache: RunCache, stopping: asyncio.Event) -> list[Route]:
-    """Return the routes, those without braces first: `tensors/at` is no tensor."""
+    """Return the routes, those without placeholders first: `tensors/at` is not a tensor."""
     ordered = sorted(QUESTIONS, key=lambda question: question.path.count("{"))
     asked = [
         Route(f"{RUN_ROUTE}/{question.path}".rstrip("/"), _question_endpoint(run_cache, question))
@@ -105,7 +105,7 @@ async def _pause(run_cache: RunCache, request: Request) -> Response:
 
 
 async def _debug(run_cache: RunCache, request: Request) -> Response:
-    """A command for the paused program."""
+    """Run a command in the paused program."""
     command = await read_command(request)
     book = await run_in_threadpool(run_cache.get, request.path_params["run"])
     said = await run_in_threadpool(book.console.run_line, command.line, command.columns)
@@ -127,7 +127,7 @@ def _stream_endpoint(run_cache: RunCache, stopping: asyncio.Event) -> Endpoint:
 
 
 def make_follower(cached_run: CachedRun) -> RunFollower:
-    """Asks a run what it is, and what is wrong with it."""
+    """Returns the facts about a run, and what is wrong with it."""
     run, verdict = question_for_path(""), question_for_path("verdict")
     return RunFollower(lambda: cached_run.ask(run, {}), lambda: cached_run.ask(verdict, {}))
 
@@ -136,7 +136,7 @@ async def _file(files: Mapping[str, PageFile], request: Request) -> Response:
     path = request.path_params["path"] or INDEX
     found = files.get(path)
     if found is None:
-        return error_reply(404, f"There is no /{path} here.", "The page is at /; what can be asked: docs/http-api.md")
+        return error_reply(404, f"There is no /{path} here.", "The page is at /; docs/http-api.md lists all addresses")
     return reply(request, found.body, found.kind, CACHE_FOREVER if path.startswith(HASHED_FOLDER) else REVALIDATE)
 
 
@@ -151,5 +151,5 @@ def _no_route(request: Request, error: Exception) -> Response:
 
 
 def _internal_error(request: Request, error: Exception) -> Response:
-    """A mistake of ours; its traceback is in the terminal."""
+    """Reply to an error of ours, whose traceback is in the terminal."""
     return error_reply(500, f"sleuth view failed: {type(error).__name__}: {error}", "Its terminal has the traceback.")

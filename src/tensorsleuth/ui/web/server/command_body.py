@@ -9,21 +9,21 @@ from starlette.requests import Request
 
 from tensorsleuth.ui.web.run.errors import BadRequest
 
-MAX_BODY_BYTES = 20_000  # bytes of a body
+MAX_BODY_BYTES = 20_000  # of a request
 DEFAULT_COLUMNS = 100
 EXAMPLE = 'Send {"command": "where"}.'
 
 
 @dataclass(frozen=True)
 class CommandBody:
-    """A line for the debugger, and how wide its answer may be."""
+    """A line for the debugger, and the width of its answer."""
 
     line: str
     columns: int = DEFAULT_COLUMNS
 
 
 async def read_command(request: Request) -> CommandBody:
-    """Read it; never more than a little."""
+    """Read a command from a request, up to a small size."""
     body = b""
     async for part in request.stream():
         body += part

@@ -1,4 +1,4 @@
-"""Commands of the terminal debugger, given in the page to a program that is paused."""
+"""Commands of the terminal debugger that the page sends to a paused program."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from tensorsleuth.ui.web.run.errors import RequestError
 from tensorsleuth.ui.web.run.question import Answer
 from tensorsleuth.ui.web.server.pause_state import pause_json
 
-SECONDS_TO_PAUSE = 1.0  # seconds in which it may pause again before we answer; the page hears of later pauses anyway
-MIN_COLUMNS, MAX_COLUMNS = 40, 200  # columns
-MAX_OUTPUT_LETTERS = 200_000  # letters of an answer
+SECONDS_TO_PAUSE = 1.0  # a pause within this time is in the answer; the page gets later ones as events
+MIN_COLUMNS, MAX_COLUMNS = 40, 200  # of the answer
+MAX_OUTPUT_LETTERS = 200_000  # of an answer
 COLOURS = ("red", "green", "cyan", "yellow")
 
 
 class NoLiveProgram(RequestError):
-    """There is no program to talk to."""
+    """No live program answers."""
 
     status = 409
 
 
 class DebuggerConsole:
-    """A debugger of one run, kept between commands: it knows which tensor is looked at."""
+    """A debugger of one run, kept between commands: it knows the selected tensor."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
@@ -72,13 +72,13 @@ def _connected(run: Path) -> LiveProgram:
         return connect(run)
     except SleuthError as error:
         raise NoLiveProgram(
-            f"No program of {run.name} can be talked to.", "It ended, or has no break point that pauses."
+            f"No program of {run.name} answers.", "It ended, or has no break point that pauses."
         ) from error
 
 
 def _run_line(debugger: Debugger, line: str) -> CommandResult:
     if not line.strip():
-        raise SleuthError("there is no command. See: help")
+        raise SleuthError("the line has no command. See: help")
     result = debugger.run_line(line)
     return message_result("To leave, close the page: the program stays paused.") if result.quit else result
 
@@ -86,12 +86,12 @@ def _run_line(debugger: Debugger, line: str) -> CommandResult:
 def _pause_after(live: LiveProgram) -> Answer | None:
     try:
         return pause_json(live.ask("status"))
-    except SleuthError:  # it went on to its end
+    except SleuthError:  # the program has ended
         return None
 
 
 def _parts(command_result: CommandResult, columns: int) -> Iterator[Answer]:
-    """As a terminal of that width shows it."""
+    """Return the result as a terminal of that width shows it."""
     width = min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
     screen = Screen(width=width, file=io.StringIO(), force_terminal=True, color_system="standard", legacy_windows=False)
     segments = screen.render(render_result(command_result)) if command_result.blocks else ()
@@ -106,7 +106,7 @@ def _parts(command_result: CommandResult, columns: int) -> Iterator[Answer]:
 
 
 def _style(style: Style | None) -> str:
-    """In the page's own words: bold, dim, a colour."""
+    """Return the style in the page's own words: bold, dim, a colour."""
     if style is None:
         return ""
     colour = style.color.name if style.color is not None else ""

@@ -1,4 +1,4 @@
-"""A run that goes on: server-sent events, for as long as somebody listens."""
+"""Server-sent events of a growing run, as long as somebody listens."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tensorsleuth.ui.web.run.question import Answer
 from tensorsleuth.ui.web.server.pause_state import PauseWatcher
 from tensorsleuth.ui.web.server.replies import encode_json
 
-SECONDS_BETWEEN_LOOKS = 0.5  # seconds between two looks: at most two events a second
-SECONDS_BETWEEN_LOOKS_ENDED = 2.0  # the same, of a run that has ended: it may be joined by another program
-SECONDS_TO_WRITE_END = 30.0  # seconds for the end of a program that is gone to be written down
-SECONDS_TO_HEARTBEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way gives up
-VERDICT_SHARE = 10  # a verdict is asked for at most so often that it takes a tenth of the time
+SECONDS_BETWEEN_LOOKS = 0.5  # at most two events a second
+SECONDS_BETWEEN_LOOKS_ENDED = 2.0  # of a run that has ended, which another program may join
+SECONDS_TO_WRITE_END = 30.0  # in which `sleuth run` should have written the program's end
+SECONDS_TO_HEARTBEAT = 15.0  # after that silence a comment is sent, so that proxies keep the connection
+VERDICT_SHARE = 10  # a verdict takes at most a tenth of the time
 CHANGE_KEYS = ("cursor", "tensors", "bad", "steps", "lastStep", "status", "live")
 
 Ask = Callable[[], dict[str, Any]]
@@ -27,7 +27,7 @@ Ask = Callable[[], dict[str, Any]]
 
 @dataclass
 class RunFollower:
-    """Looks at one run for one listener, and says what is new."""
+    """Polls one run for one listener, and returns what is new."""
 
     run: Ask
     verdict: Ask
@@ -38,7 +38,7 @@ class RunFollower:
     gone_at: float | None = None
 
     def news(self, now: Callable[[], float] = time.monotonic) -> list[tuple[str, bytes]]:
-        """The events since the last look."""
+        """Return the events since the last poll."""
         run = self.run()
         change = self._not_yet_gone({key: run[key] for key in CHANGE_KEYS}, now())
         events = [("change", encode_json(change))] if change != self.last_change else []
@@ -46,7 +46,7 @@ class RunFollower:
         return events + self._verdict(change, now)
 
     def _not_yet_gone(self, change: dict[str, Any], now: float) -> dict[str, Any]:
-        """A program that was there a moment ago is, until `sleuth run` has written down how it ended."""
+        """Treat a program that has just ended as running until `sleuth run` has written how it ended."""
         if change["status"] != "unknown" or self.last_change is None or not self.last_change["live"]:
             self.gone_at = None
             return change
@@ -54,7 +54,7 @@ class RunFollower:
         return change if now - self.gone_at > SECONDS_TO_WRITE_END else {**change, "status": "running", "live": True}
 
     def _verdict(self, change: dict[str, Any], now: Callable[[], float]) -> list[tuple[str, bytes]]:
-        """A verdict rests on what is bad and on how the program ended: it is asked for again where these changed."""
+        """Return a new verdict if bad values or the program's end have changed."""
         ground = (change["bad"], change["status"])
         begun = now()
         if ground == self.verdict_basis or (begun < self.rest_until and change["live"]):
@@ -75,10 +75,10 @@ class RunFollower:
 
 @dataclass
 class PauseFollower:
-    """Ask the program whether it is paused, while nobody has to wait for the run."""
+    """Asks the program whether it is paused, while nobody waits for the run."""
 
     watching: PauseWatcher
-    tensor: Callable[[Answer], str | None]  # asked of the run
+    tensor: Callable[[Answer], str | None]  # needs the run
     last_sent: bytes | None = None
 
     async def news(self, turn: asyncio.Lock) -> list[tuple[str, bytes]]:
@@ -93,7 +93,7 @@ class PauseFollower:
 async def event_stream(
     run_follower: RunFollower, pause_follower: PauseFollower, turn: asyncio.Lock, stopping: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    """The stream, until the listener goes (then this is cancelled) or the server stops."""
+    """Yield events until the listener leaves (then this is cancelled) or the server stops."""
     yield b"retry: 1000\n\n"
     quiet_since = time.monotonic()
     try:
@@ -101,7 +101,7 @@ async def event_stream(
             async with turn:
                 news = await run_in_threadpool(run_follower.news)
             news += await pause_follower.news(turn)
-            # the pause first: who hears that a program is no longer there listens no longer
+            # the pause first: a client that learns of the program's end stops listening
             for kind, data in sorted(news, key=lambda one: one[0] != "pause"):
                 yield b"event: %s\ndata: %s\n\n" % (kind.encode(), data)
             if news or time.monotonic() - quiet_since > SECONDS_TO_HEARTBEAT:
@@ -109,7 +109,7 @@ async def event_stream(
                 if not news:
                     yield b": still here\n\n"
             await _wait_for(stopping, run_follower.pause)
-    except SleuthError:  # the run was deleted: who asks again is told so
+    except SleuthError:  # the run was deleted: the next request says so
         return
     finally:
         pause_follower.watching.close()

@@ -1,4 +1,4 @@
-"""The pause of a run's program, asked of the program itself, as `sleuth debug --attach` does."""
+"""The pause of a run's program. The program itself answers, as in `sleuth debug --attach`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tensorsleuth.ui.debugger.live_run import pause_place
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer
 
-SECONDS_TO_ANSWER = 1.0  # seconds for an answer: a program that is paused has nothing else to do
+SECONDS_TO_ANSWER = 1.0  # a paused program has nothing else to do
 MAX_TEXT_LENGTH = 500  # letters of a text
-MAX_ITEMS = 16  # of dimensions, and of what was seen
+MAX_ITEMS = 16  # dimensions, and observed values
 NO_PROGRAM: Answer = {
     "state": "none",
     "pause": None,
@@ -36,7 +36,7 @@ NO_PROGRAM: Answer = {
 
 
 def state_now(run: Path) -> Answer:
-    """Return the program's state, asked once."""
+    """Ask the program once, and return its state."""
     try:
         with closing(connect(run, SECONDS_TO_ANSWER)) as line:
             return pause_json(line.ask("status"))
@@ -45,7 +45,7 @@ def state_now(run: Path) -> Answer:
 
 
 class PauseWatcher:
-    """Looks again and again, for one listener. The line stays open: so the program knows that somebody is there."""
+    """Polls the program for one listener. The open connection tells the program that somebody is there."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
@@ -64,14 +64,14 @@ class PauseWatcher:
         except ProgramGone:
             self.close()
             self.last_state = self._ended()
-        except SleuthError:  # it is busy with an answer for somebody else: what was said holds
+        except SleuthError:  # the program is answering somebody else: the last state holds
             self.close()
         if self.last_state["state"] != "paused" and announced_count(self._run) > 1:
-            self.close()  # another of its processes may pause
+            self.close()  # another process of the run may pause
         return self.last_state
 
     def _ended(self) -> Answer:
-        """A program that ends takes its address back; who is killed cannot."""
+        """Return the state after the end: a program withdraws its address at its end, a killed one cannot."""
         was_paused = self.last_state["state"] in ("paused", "gone")
         return {**self.last_state, "state": "gone"} if was_paused and announced_count(self._run) else NO_PROGRAM
 
@@ -82,7 +82,7 @@ class PauseWatcher:
 
 
 def pause_json(status: dict[str, Any]) -> Answer:
-    """Return the program's answer, without what makes no sense."""
+    """Return the program's answer, without invalid parts."""
     if status.get("state") != "paused":
         return {**NO_PROGRAM, "state": "running"}
     place, seen, shape = pause_place(status), status.get("seen"), status.get("shape")
@@ -123,7 +123,7 @@ def _shown(given: object) -> str:
 
 
 def find_paused_tensor(opened: OpenRun, pause: Answer) -> str | None:
-    """The id of the tensor that it is paused at, where the run that was read has it already."""
+    """Return the id of the tensor at which it is paused, if the loaded run has it."""
     if pause["state"] != "paused" or not pause["name"]:
         return None
     key = opened.cursor, pause["pause"], pause["name"]

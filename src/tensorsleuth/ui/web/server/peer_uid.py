@@ -1,4 +1,4 @@
-"""The owner of a connection: for one from this machine, Linux tells which user opened it."""
+"""The owner of a connection from this machine: Linux knows which user opened it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ End = tuple[IPv4Address | IPv6Address, int]
 
 
 def is_own(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
-    """Return whether this user opened it, on this machine; False where that cannot be told."""
+    """Return whether this user opened the connection on this machine, False if that is unknown."""
     if client is None or server is None:
         return False
     try:
         ends = _end(*client), _end(*server)
-    except ValueError:  # a name, as tests have
+    except ValueError:  # a name, as in tests
         return False
     return any((here, there) == ends and user == os.geteuid() for here, there, user in _connections())
 
 
 def _connections() -> Iterator[tuple[End, End, int]]:
-    """Both ends of each that is open, and whose the first is; what nobody holds any more is nobody's."""
+    """Yield both ends and the owner of each open connection. A closed one has no owner."""
     for table in TABLES:
         try:
             rows = Path(table).read_text().splitlines()[1:]
@@ -44,12 +44,12 @@ def _end(host: str, port: int) -> End:
 
 
 def _read(text: str) -> End:
-    """`0100007F:17B6`: words of four bytes, each with its last byte first."""
+    """Parse `0100007F:17B6`: words of four bytes, each with its last byte first."""
     digits, _, port = text.partition(":")
     packed = b"".join(bytes.fromhex(digits[at : at + 8])[::-1] for at in range(0, len(digits), 8))
     return _plain(ip_address(packed)), int(port, 16)
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """An IPv4 address that is written as one of IPv6 is the same."""
+    """Return an IPv4 address in IPv6 notation as IPv4."""
     return getattr(address, "ipv4_mapped", None) or address

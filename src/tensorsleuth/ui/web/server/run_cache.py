@@ -1,4 +1,4 @@
-"""The runs that are open. A name from a request is looked up among the runs that there are; it never becomes a path."""
+"""The open runs. A name in a request is looked up among the existing runs, and never becomes a path."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from tensorsleuth.ui.web.run.question import Answer, Parameters, Question
 from tensorsleuth.ui.web.server.debugger_console import DebuggerConsole
 from tensorsleuth.ui.web.server.pause_state import find_paused_tensor
 
-MAX_OPEN_RUNS = 3  # runs kept open: the one looked at, the one it is compared with, the one before
+MAX_OPEN_RUNS = 3  # the selected one, the one compared with it, and the one before
 
 
 def question_for_path(path: str) -> Question:
-    """The question with that path; "" is about the run itself."""
+    """Return the question with that path; "" is about the run itself."""
     return next(question for question in QUESTIONS if question.path == path)
 
 
 @dataclass
 class CachedRun:
-    """An open run, and whose turn it is to ask it: those who wait hold no thread, and may go away."""
+    """An open run with a lock. A request that waits for it holds no thread, and can be cancelled."""
 
     opened: OpenRun
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    console: DebuggerConsole = field(init=False)  # talks to its program, where that is paused
+    console: DebuggerConsole = field(init=False)  # talks to the run's paused program
 
     def __post_init__(self) -> None:
         self.console = DebuggerConsole(self.opened.path)
 
     def ask(self, question: Question, asked: Parameters) -> Answer:
-        """The answer, of the run as it is now."""
+        """Return the answer for the run as it is now."""
         with self.opened.lock:
             self.opened.refresh()
             return question.answer(self.opened, asked)
 
     def paused_at(self, pause: Answer) -> str | None:
-        """The id of the tensor that its program is paused at, where the run has it."""
+        """Return the id of the tensor at which its program is paused, if the run has it."""
         with self.opened.lock:
             self.opened.refresh()
             return find_paused_tensor(self.opened, pause)
 
 
 class RunCache:
-    """The open runs of a log directory; beyond `max_runs`, the one that was asked longest ago is let go."""
+    """The open runs of a log directory. Beyond `max_runs`, the least recently used one is closed."""
 
     def __init__(self, logdir: Path, max_runs: int = MAX_OPEN_RUNS, vocabulary: Vocabulary | None = None) -> None:
         self.logdir = logdir
@@ -60,7 +60,7 @@ class RunCache:
         self._lock = threading.Lock()
 
     def get(self, name: str) -> CachedRun:
-        """The run of that name, opened where it was not."""
+        """Return the run of that name, opened if need be."""
         path = self.path(name)
         with self._lock:
             book = self._runs.pop(name, None) or CachedRun(OpenRun(path, self.vocabulary))

@@ -1,4 +1,4 @@
-"""The server in this process: a port of its own, and an end that does not wait for those who still listen."""
+"""The server in this process: its port, and an end that does not wait for open connections."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tensorsleuth.ui.web.server.app import make_app
 from tensorsleuth.ui.web.server.run_cache import RunCache
 
 DEFAULT_PORT = 6070
-PORTS_TO_TRY = 20  # ports tried, one after the other, before any free one is taken
-SECONDS_TO_FINISH = 1  # seconds for an answer that is under way when the server is told to stop
-ANSWER_THREADS = 6  # that answer: a run is asked one thing at a time, and few are open
+PORTS_TO_TRY = 20  # one after the other, before any free one is taken
+SECONDS_TO_FINISH = 1  # for an answer in progress when the server stops
+ANSWER_THREADS = 6  # a run answers one request at a time, and few runs are open
 M_MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
 MMAP_THRESHOLD_BYTES = 1 << 20  # bytes
 UVICORN_OPTIONS: dict[str, Any] = {
@@ -35,14 +35,14 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "log_level": "error",
     "access_log": False,  # it would print the token
     "server_header": False,
-    "proxy_headers": False,  # whoever asks could say that he is another
+    "proxy_headers": False,  # a client could claim to be another
     "timeout_keep_alive": 60,
     "timeout_graceful_shutdown": SECONDS_TO_FINISH,
 }
 
 
 class PageServer(uvicorn.Server):
-    """Serves until it is told to stop; Ctrl-C is the usual way, and no error."""
+    """Serves until it is stopped, usually by Ctrl-C, which is no error."""
 
     def __init__(self, run_cache: RunCache, files: Mapping[str, PageFile], access_policy: AccessPolicy) -> None:
         self.stopping = asyncio.Event()
@@ -55,23 +55,23 @@ class PageServer(uvicorn.Server):
         await super().serve(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.stopping.set()  # streams end by themselves
+        self.stopping.set()  # event streams then end by themselves
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
         if sig == signal.SIGINT:
-            self._captured_signals.remove(sig)  # else it is raised again at the end
+            self._captured_signals.remove(sig)  # else the signal is raised again at the end
 
 
 def give_back_memory() -> None:
-    """Have arrays that are let go given back to the system: by itself, glibc keeps them, and for each thread."""
+    """Make malloc return freed arrays to the system: by default glibc keeps them, for each thread."""
     with contextlib.suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """A socket that is listened on at once, so that nobody else gets the port; None: the usual one or one near it."""
+    """Return a socket that listens at once, so that nobody else gets the port; None: 6070 or the next free one."""
     tried = [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY), 0]
     for number in tried:
         try:
@@ -97,7 +97,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def _refused(host: str, port: int, error: OSError) -> str:
     if isinstance(error, socket.gaierror):
-        return f"{host!r} is no address of this machine: {error.strerror}. Leave out --host for this machine alone."
+        return f"{host!r} is not an address of this machine: {error.strerror}. Leave out --host for this machine alone."
     if error.errno == errno.EACCES:
         return f"port {port} is for the administrator only. Leave out --port for a free one."
     return f"cannot listen at {host!r}, port {port}: {error.strerror}. Leave out --host for this machine alone."

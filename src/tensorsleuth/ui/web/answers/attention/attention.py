@@ -1,4 +1,4 @@
-"""Attention: which there is, how each head went over the steps, and what is remarkable about them."""
+"""The attention layers, the statistics of each head over the steps, and remarks on them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tensorsleuth.ui.web.run.downsampling import json_numbers
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-MAX_SAMPLES = 100  # points of a line
-MAX_HEADS = 32  # heads, as many as there are weights of
+MAX_SAMPLES = 100  # in a line
+MAX_HEADS = 32  # as many as have weights
 CHARTED = ("entropy", "distance", "sink")
-MAX_ATTENTIONS = 500  # attentions in the list
+MAX_ATTENTIONS = 500  # in the list
 MAX_REMARKS = 100
 
 
 def answer_inside(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Inside of inside.ts: which panels have something to show."""
+    """Return the Inside (web/src/api/inside.ts): the panels that have something to show."""
     inside = layer_stats_of(opened).stats
     layers = sum(len(inside.of(kind)) for kind in ("output", "gradient", "update"))
     return {"attention": len(inside.of("attention")), "layers": layers}
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """The AttentionList of inside.ts."""
+    """Return the AttentionList (web/src/api/inside.ts)."""
     found = layer_stats_of(opened)
     series = found.stats.of("attention")
     return {
@@ -51,7 +51,7 @@ def _items(opened: OpenRun, found: RunLayerStats, series: list[WatchedSeries]) -
 
 
 def _remarks(found: RunLayerStats) -> list[dict[str, Any]]:
-    """Return the remarks of `sleuth attention`. It reads every sample; its own Inside is dropped with all of that."""
+    """Return the remarks of `sleuth attention`. They need every sample, which is freed with their own Inside."""
     own = LayerStatistics(found.stats.process)
     names = ("what", "severity", "layer", "who", "words")
     told = remarks_of(own)[:MAX_REMARKS]
@@ -60,7 +60,7 @@ def _remarks(found: RunLayerStats) -> list[dict[str, Any]]:
 
 def _item(opened: OpenRun, found: RunLayerStats, series: WatchedSeries, line: Frame | None) -> dict[str, Any]:
     own = opened.sources.place(line.file, line.line, line.function) if line is not None else None
-    one = AttentionSeries(series)  # one of its own: what it reads of each look is let go with it
+    one = AttentionSeries(series)  # a separate one, so that the samples it reads are freed with it
     kept = next((look for look in map(one.kept, range(len(one) - 1, -1, -1)) if look is not None), None)
     return {
         "id": found.id(series),
@@ -77,7 +77,7 @@ def _item(opened: OpenRun, found: RunLayerStats, series: WatchedSeries, line: Fr
 
 
 def answer_heads(opened: OpenRun, asked: Parameters) -> Answer:
-    """The HeadLines of inside.ts: the numbers of each head, at some looks evenly apart."""
+    """Return the HeadLines (web/src/api/inside.ts): the numbers of each head, at samples at even intervals."""
     series = series_of(opened, asked.get("attention", ""), "attention")
     return opened.cache("heads", series.number, lambda: _lines(AttentionSeries(series)))
 
@@ -85,14 +85,14 @@ def answer_heads(opened: OpenRun, asked: Parameters) -> Answer:
 def _lines(one: AttentionSeries) -> Answer:
     looks = np.unique(np.linspace(0, len(one) - 1, min(MAX_SAMPLES, len(one))).astype(np.int64)).tolist()
     seen_at = [(look, one.statistics(look)) for look in looks]
-    known = [(look, numbers) for look, numbers in seen_at if numbers]  # the oldest may have given way
+    known = [(look, numbers) for look, numbers in seen_at if numbers]  # the oldest may have been overwritten
     heads = min(max((len(numbers["entropy"]) for _, numbers in known), default=0), MAX_HEADS)
     columns = {name: [json_numbers(line) for line in _table(known, name, heads)] for name in CHARTED}
     return {"steps": [max(int(one.steps[look]), 0) for look, _ in known], "columns": columns}
 
 
 def _table(known: list[tuple[int, dict[str, Array]]], name: str, heads: int) -> Array:
-    """A row a head, a column a look; NaN where a look has fewer heads."""
+    """Return a row for each head and a column for each sample, with NaN if a sample has fewer heads."""
     table = np.full((heads, len(known)), np.nan)
     for at, (_, numbers) in enumerate(known):
         line = numbers.get(name, np.empty(0))[:heads]

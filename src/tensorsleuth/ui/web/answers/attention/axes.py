@@ -1,4 +1,4 @@
-"""The tokens at the queries and keys of an attention: the ids of the same step."""
+"""The tokens at the queries and keys of an attention layer: the ids of the same step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_TOKEN_LENGTH = 24  # letters of a token
 def axes(
     attention_inputs: AttentionInputs, attention_sample: AttentionSample, sample: int, vocabulary: Vocabulary | None
 ) -> dict[str, Any]:
-    """Both axes, each an Axis of inside.ts; None where no ids of that length went in."""
+    """Return both axes as Axis (web/src/api/inside.ts), None for an axis without ids of its length."""
     query, key = (
         attention_inputs.ids_matching(attention_sample.batch, attention_sample.rows),
         attention_inputs.ids_matching(attention_sample.batch, attention_sample.columns),
     )
-    crossing = attention_sample.rows != attention_sample.columns  # a decoder looks at an encoder: its ids come last
+    crossing = attention_sample.rows != attention_sample.columns  # a decoder attends to an encoder, whose ids come last
     return {
         "query": _axis(query[::-1] if crossing else query, sample, vocabulary),
         "key": _axis(key, sample, vocabulary),

@@ -1,4 +1,4 @@
-"""Layers by steps in one picture: what leaves each layer, gradients, how far steps move the weights."""
+"""Layers by steps in one picture: outputs of layers, gradients, and how far steps move the weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
 KINDS = ("output", "gradient", "update", "variable")
-MAX_ROWS, MAX_STEPS = 256, 100  # of a picture
+MAX_ROWS, MAX_STEPS = 256, 100  # in a picture
 
 Measure = Callable[[WatchedSeries], Array]
 
@@ -51,17 +51,17 @@ MEASURES: dict[str, dict[str, Measure]] = {
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Layers of inside.ts."""
+    """Return the Layers (web/src/api/inside.ts)."""
     found = layer_stats_of(opened)
     there = [kind for kind in KINDS if found.stats.of(kind)]
     kind = parameters.one_of(asked, "kind", KINDS, there[0] if there else KINDS[0])
     series = found.stats.of(kind)
-    series = series[::-1] if kind == "gradient" else series  # they flow from the last layer to the first
+    series = series[::-1] if kind == "gradient" else series  # gradients flow from the last layer to the first
     return {"kinds": there, "kind": kind, "why": _why(opened, found, kind)} | _picture(opened, found, kind, series)
 
 
 def answer_location(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Spot of inside.ts: where a thing stands that was seen, at a step."""
+    """Return the Spot (web/src/api/inside.ts): the place of a statistic in the program, at a step."""
     series = series_of(opened, asked.get("id", ""), *KINDS, "attention")
     process = layer_stats_of(opened).process
     step = parameters.integer(asked, "step", int(series.steps[-1]), -1)
@@ -89,7 +89,7 @@ def _picture(opened: OpenRun, found: RunLayerStats, kind: str, series: list[Watc
 
 
 def _grid(series: list[WatchedSeries], steps: Array, measure: Measure) -> Array:
-    """A row for each series, a column for each step; NaN where there was no look."""
+    """Return a row for each series and a column for each step, with NaN if there was no sample."""
     grid = np.full((len(series), len(steps)), np.nan)
     for row, one in enumerate(series):
         with np.errstate(all="ignore"):

@@ -12,14 +12,14 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 def series_place(opened: OpenRun, process: int, series: WatchedSeries) -> dict[str, Any] | None:
-    """Its line: of a variable, the first that reads it."""
+    """Return the line of a series; for a variable, the first line that reads it."""
     own = opened.sources.place(series.file, series.line, None)
     places = (opened.sources.place(op.file, op.line, op.function) for op in _ops(opened, process, series))
     return own or next((place for place in places if place is not None), None)
 
 
 def series_tensor(opened: OpenRun, process: int, series: WatchedSeries, step: int) -> str | None:
-    """The id of the tensor at a step; None where it has no row there."""
+    """Return the id of the tensor at a step, or None if it has no row there."""
     firsts = {op.first_tensor for op in _ops(opened, process, series)}
     here = np.flatnonzero((opened.table.step == step) & (opened.table.kind > 0))
     here = here[opened.table.process_of(here) == process]
@@ -41,5 +41,5 @@ def _by_name(opened: OpenRun) -> dict[tuple[int, str], list[Op]]:
 
 
 def _reads(opened: OpenRun) -> dict[str, list[Op]]:
-    """The ops that read each variable."""
+    """Return the ops that read each variable."""
     return {one.name.removesuffix(":0"): list(one.reads) for one in opened.trace.variables()}

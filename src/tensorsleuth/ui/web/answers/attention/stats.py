@@ -31,10 +31,10 @@ def _first_with_stats(opened: OpenRun) -> RunLayerStats:
 
 
 def series_of(opened: OpenRun, id: str, *kinds: str) -> WatchedSeries:
-    """The series that a request names, of one of those kinds."""
-    process, number = ids.parse_id(id, "what was seen inside of the model")
+    """Return the series that a request names, if it has one of these kinds."""
+    process, number = ids.parse_id(id, "a layer statistic")
     found = layer_stats_of(opened)
     series = [one for kind in kinds for one in found.stats.of(kind) if one.number == number]
     if process != found.process or not series:
-        raise NotFound("Nothing of that id was seen inside of the model.", "Take one from the list.")
+        raise NotFound("There is no layer statistic with that id.", "Take one from the list.")
     return series[0]

@@ -1,4 +1,4 @@
-"""The weights of an attention at one look: small pictures of all heads, and one of them whole."""
+"""The weights of an attention layer at one sample: small pictures of all heads, and one head in full."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-THUMBNAIL_CELLS = 32  # cells a side of a small picture
+THUMBNAIL_CELLS = 32  # per side of a small picture
 MAX_CELLS = 256
 
 
 def answer_thumbs(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Thumbs of inside.ts."""
+    """Return the Thumbs (web/src/api/inside.ts)."""
     _, kept, _ = _sampled_weights(opened, asked)
     sample = parameters.integer(asked, "sample", 0, 0, max(len(kept.weights) - 1, 0))
     pictures = (
@@ -33,7 +33,7 @@ def answer_thumbs(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """The Weights of inside.ts."""
+    """Return the Weights (web/src/api/inside.ts)."""
     one, kept, look = _sampled_weights(opened, asked)
     samples, heads = kept.weights.shape[:2]
     if not samples or not heads:
@@ -53,7 +53,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _sampled_weights(opened: OpenRun, asked: Parameters) -> tuple[AttentionSeries, AttentionSample, int]:
-    """The look at the step that is asked for, or the last one before it; else the latest that was kept."""
+    """Return the sample at the requested step or the last one before it; without a step, the latest kept one."""
     one = AttentionSeries(series_of(opened, asked.get("attention", ""), "attention"))
     step = parameters.optional_integer(asked, "step")
     until = len(one) if step is None else max(int(np.searchsorted(one.steps, step, "right")), 1)
@@ -80,7 +80,7 @@ def _sizes(attention_sample: AttentionSample, cells: Array) -> dict[str, Any]:
 
 
 def _axes(opened: OpenRun, step: int, sample: int, attention_sample: AttentionSample) -> dict[str, Any]:
-    """Tokens, where each has a row and column of its own."""
+    """Return the tokens, if each has its own row and column."""
     inside = layer_stats_of(opened).stats
     if attention_sample.scale != (1, 1):
         return {"query": None, "key": None}

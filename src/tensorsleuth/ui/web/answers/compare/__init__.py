@@ -1,1 +1,1 @@
-"""Finds what two runs have in common, and where they part."""
+"""Finds the tensors that two runs have in common, and the first that differ."""

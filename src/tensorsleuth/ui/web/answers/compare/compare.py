@@ -1,4 +1,4 @@
-"""Two runs side by side: the first tensor at which they part."""
+"""Two runs side by side: the first tensor that differs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_ONLY_IN_ONE = 100
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Comparison of types.ts."""
+    """Return a Comparison (web/src/api/types.ts)."""
     other = _other(opened, asked.get("with", ""))
     tensor_pairs = TensorPairs(opened.table, other.table)
     parted = _in_order(
@@ -42,17 +42,17 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _other(opened: OpenRun, name: str) -> OpenRun:
-    """The run of that name beside this one; it stays open for the next question."""
+    """Return the run of that name in the same log directory. It stays open for the next question."""
     if not name:
-        raise BadRequest("With which run?", "Say with= and the name of a run.")
+        raise BadRequest("No run to compare with is named.", "Add with= and the name of a run.")
     path = next((run for run in run_folder.list_runs(opened.path.parent) if run.name == name), None)
     if path is None:
-        raise NotFound(f"There is no run {name[:80]!r} beside {opened.name}.", "See the list of runs.")
+        raise NotFound(f"There is no run {name[:80]!r} in the folder of {opened.name}.", "See the list of runs.")
     return opened.open_other(path)
 
 
 def _in_order(opened: OpenRun, tensor_pairs: TensorPairs, parted: Array) -> Array:
-    """Numbers of pairs that differ, in the order in which this run computed them."""
+    """Return the numbers of differing pairs, in the order in which this run computed them."""
     places = tensor_pairs.here[parted]
     by = opened.table.time[places] if len(opened.table.process_indexes) > 1 else places
     return np.asarray(parted[np.argsort(by, kind="stable")])

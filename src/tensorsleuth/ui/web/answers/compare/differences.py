@@ -1,4 +1,4 @@
-"""Pairs of tensors that differ, by what both runs recorded of them."""
+"""Pairs of tensors that differ, from the rows of both runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIELDS = {
 
 
 def differences(here: TensorTable, there: TensorTable, first: Array, second: Array) -> Array:
-    """The numbers of the pairs that differ: bits of their numbers, shape, dtype, health."""
+    """Return the numbers of the pairs that differ in value bits, shape, dtype or health."""
     found = [np.empty(0, np.int64)]
     for begin in range(0, len(first), BLOCK):
         end = begin + BLOCK
@@ -42,9 +42,9 @@ def _differ(here: TensorTable, there: TensorTable, first: Array, second: Array) 
 
 
 def _shapes_differ(here: TensorTable, there: TensorTable, first: Array, second: Array) -> Array:
-    """Shapes are numbered anew in each run: the same number need not be the same shape."""
+    """Return whether shapes differ. Each run has its own numbers for shapes."""
     pairs = here.column("shape", first).astype(np.uint64) << np.uint64(32) | there.column("shape", second)
-    processes = here.process_of(first)  # what is compared is of the same process in both runs
+    processes = here.process_of(first)  # both tensors of a pair belong to the same process number
     differ = np.zeros(len(first), bool)
     for process in np.unique(processes).tolist():
         inside = processes == process

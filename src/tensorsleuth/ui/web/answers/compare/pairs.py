@@ -17,7 +17,7 @@ Key = tuple[object, ...]
 
 
 class TensorPairs:
-    """`here[i]` and `there[i]` are places of the same tensor in the two runs; `here` goes up."""
+    """`here[i]` and `there[i]` are the table rows of the same tensor in both runs; `here` is ascending."""
 
     def __init__(self, here: TensorTable, there: TensorTable) -> None:
         self._keys = _keys(here), _keys(there)
@@ -32,13 +32,13 @@ class TensorPairs:
 
     @cached_property
     def only_in_one(self) -> tuple[list[str], list[str]]:
-        """Names of the ops that only one of the runs has."""
+        """Return the names of ops that only one of the runs has."""
         here, there = (dict.fromkeys(keys) for keys in self._keys)
         return [_name(key) for key in here if key not in there], [_name(key) for key in there if key not in here]
 
 
 class _Occurrences:
-    """The tensors of a run, those of an op together and in order; numbers of ops are those of the first run."""
+    """The tensors of a run, grouped by op and in order. The numbers of ops are those of the first run."""
 
     def __init__(self, tensor_table: TensorTable, numbers: list[int]) -> None:
         in_order = (
@@ -55,14 +55,14 @@ class _Occurrences:
         return np.bincount(self._ops, minlength=ops)
 
     def take(self, counts: Array) -> Array:
-        """The first so many of each op."""
+        """Return the first `counts` tensors of each op."""
         starts = np.concatenate([[0], np.cumsum(self.counts(len(counts)))[:-1]])
         rank = np.arange(len(self.places)) - starts[self._ops]
         return np.asarray(self.places[rank < counts[self._ops]])
 
 
 def _by_turn(tensor_table: TensorTable, places: Array, ops: Array) -> Array:
-    """Op by op, call by call, iteration by iteration: those of a loop may run at once, and are noted as they end."""
+    """Sort by op, call and iteration: iterations may run at once, and are recorded as they end."""
     iterations = np.where(tensor_table.eager[places], 0, tensor_table.column("iteration", places))
     if not iterations.any():
         return np.argsort(ops, kind="stable")
@@ -73,7 +73,7 @@ def _by_turn(tensor_table: TensorTable, places: Array, ops: Array) -> Array:
 
 
 def _runs_ahead(tensor_table: TensorTable, op: Op) -> bool:
-    """Is it in a function of a dataset: those run ahead in threads of their own, in no order that can be relied on."""
+    """Return whether an op is in a dataset's function, which runs ahead in its own threads, in no fixed order."""
     catalogue = tensor_table.process_indexes[op.process].process.catalogue
     instance = catalogue.instances.get(op.instance)
     for _ in range(MAX_NESTING):
@@ -103,6 +103,6 @@ def _key(op: Op) -> Key:
 
 
 def _name(key: Key) -> str:
-    """An op in words."""
+    """Return the name of an op for people."""
     _, kind, name, inside, *_ = key
     return f"{kind} {name}" + (f" in {inside}" if inside else "")

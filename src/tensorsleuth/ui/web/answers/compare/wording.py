@@ -1,4 +1,4 @@
-"""Why two tensors are not the same, in words."""
+"""Describes in words how two tensors differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_REASONS = 3
 
 
 def difference_words(here: dict[str, Any], there: dict[str, Any]) -> str:
-    """Return the differences of two rows, the most telling first: `64 NaN here, 0 there; max 2.5 here, 7 there`."""
+    """Return the differences of two rows, the most important first: `64 NaN here, 0 there; max 2.5 here, 7 there`."""
     return "; ".join(list(_reasons(here, there))[:MAX_REASONS]) or "the bits of its numbers differ"
 
 
@@ -32,7 +32,7 @@ def _reasons(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
 
 
 def _two_numbers(here: float, there: float) -> str:
-    """Two numbers in as few digits as tell them apart."""
+    """Return two numbers with as few digits as show the difference."""
     for digits in (4, 7, 10, 17):
         one, other = f"{here:.{digits}g}", f"{there:.{digits}g}"
         if one != other:

@@ -1,1 +1,1 @@
-"""The graph around an op, as it was at one moment."""
+"""The graph around an op, in one call."""

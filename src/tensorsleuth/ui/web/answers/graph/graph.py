@@ -1,4 +1,4 @@
-"""The graph around an op at one moment: what went in above, what took it below."""
+"""The graph around an op in one call: its inputs above, its consumers below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LEVELS = 8
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Neighbourhood of types.ts."""
+    """Return a Neighbourhood (web/src/api/types.ts)."""
     start = _start(opened, asked)
     groups = opened.cache("groups", None, lambda: OpGroups(opened.table))
     path = roles(opened.table, _finding(opened, asked))
@@ -40,7 +40,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _start(opened: OpenRun, asked: Parameters) -> TensorEvent:
-    """The tensor in the middle; of another op, where one is named, its tensor at the same moment."""
+    """Return the tensor in the middle. If another op is named, return its tensor of the same call."""
     event = event_at(opened, opened.table.place(asked.get("id", "")))
     if not asked.get("op"):
         return event
@@ -48,7 +48,7 @@ def _start(opened: OpenRun, asked: Parameters) -> TensorEvent:
 
 
 def _at_moment(opened: OpenRun, number: int, beside: TensorEvent) -> TensorEvent:
-    """The first output of an op in the same call as another tensor; without a row where it was not seen there."""
+    """Return an op's first output in the same call as another tensor; it has no row if it was not recorded there."""
     op = opened.table.ops[number]
     asked = opened.table.process_indexes[op.process]
     if beside.op.process != op.process:
@@ -62,7 +62,7 @@ def _at_moment(opened: OpenRun, number: int, beside: TensorEvent) -> TensorEvent
 
 
 def _finding(opened: OpenRun, asked: Parameters) -> Finding | None:
-    """The one whose way is shown: the first, unless another is asked for."""
+    """Return the finding whose path is shown: the requested one, else the first."""
     found = opened.diagnosis.findings
     number = parameters.integer(asked, "finding", 0)
     return found[number] if number < len(found) else None
@@ -75,7 +75,7 @@ def _open_groups(op_groups: OpGroups, focus: Op, path: dict[Op, str], asked: Par
 
 
 def _node(opened: OpenRun, op_groups: OpGroups, graph_node: GraphNode, path: dict[Op, str]) -> dict[str, Any]:
-    """A GraphNode of types.ts."""
+    """Return a GraphNode (web/src/api/types.ts)."""
     event = _representative(graph_node)
     op, group = event.op, op_groups.all[graph_node.closed] if graph_node.closed is not None else None
     name = group.name if group is not None else opened.variables.name_of(event) or op.name
@@ -98,13 +98,13 @@ def _node(opened: OpenRun, op_groups: OpGroups, graph_node: GraphNode, path: dic
 
 
 def _representative(graph_node: GraphNode) -> TensorEvent:
-    """The tensor that stands for a node: a bad one, else one that was seen, else any."""
+    """Return the tensor that stands for a node: a bad one, else a recorded one, else any."""
     events = list(graph_node.events.values())
     return min(events, key=lambda event: (not event.bad, event.row is None))
 
 
 def _groups(op_groups: OpGroups, graph_walk: GraphWalk) -> list[dict[str, Any]]:
-    """Return the visible groups, closed or with something in them, and those around these."""
+    """Return the visible groups, closed or not empty, and the groups around them."""
     bad = {
         group for met in graph_walk.nodes.values() if _representative(met).bad for group in _groups_of(op_groups, met)
     }
@@ -125,7 +125,7 @@ def _groups(op_groups: OpGroups, graph_walk: GraphWalk) -> list[dict[str, Any]]:
 
 
 def _groups_of(op_groups: OpGroups, graph_node: GraphNode) -> list[str]:
-    """The groups of a node, outermost first."""
+    """Return the groups of a node, outermost first."""
     found: list[str] = []
     id = graph_node.closed or graph_node.group
     while id is not None:

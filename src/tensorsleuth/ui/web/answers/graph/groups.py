@@ -18,7 +18,7 @@ MAX_NESTING = 100
 
 @dataclass(frozen=True)
 class OpGroup:
-    """A function at the place that calls it, a loop, a branch, or a layer in one of these."""
+    """A function at one call site, a loop, a branch, or a layer inside one of these."""
 
     id: str
     name: str
@@ -27,7 +27,7 @@ class OpGroup:
 
 
 class OpGroups:
-    """The groups of a run's ops, by id. An id has letters, digits and dots only."""
+    """The groups of a run's ops, by id. An id has only letters, digits and dots."""
 
     def __init__(self, tensor_table: TensorTable) -> None:
         self._table = tensor_table
@@ -35,7 +35,7 @@ class OpGroups:
         self._layers: dict[tuple[int, int, str], str] = {}
 
     def of_op(self, op: Op) -> list[str]:
-        """The groups that an op is in, outermost first."""
+        """Return the groups of an op, outermost first."""
         around = self._functions(op.process, op.instance) if op.eager < 0 else []
         if op.layer is None or op.type == ARGUMENT:
             return around
@@ -77,16 +77,16 @@ class OpGroups:
 
     @cached_property
     def sizes(self) -> Counter[str]:
-        """Return the number of ops in each group, with those of the groups in it."""
+        """Return the number of ops in each group, including nested groups."""
         return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of_op(op))
 
 
 def _digest(layer: str) -> str:
-    """Short, and the same whenever the run is opened: ids stand in addresses that people send each other."""
+    """Return a short id that stays the same in every session: addresses that people share contain it."""
     return hashlib.blake2s(layer.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def plain_name(function: str) -> str:
-    """Return the program's name of a traced function: TensorFlow adds to it."""
+    """Return the program's name of a traced function, without what TensorFlow adds."""
     name = program_name(function)
     return f"gradient of {name}" if "__backward_" in function else name

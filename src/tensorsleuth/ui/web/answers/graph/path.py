@@ -1,4 +1,4 @@
-"""The ops on the way of a finding, from birth to symptom."""
+"""The ops on the path of a finding, from origin to symptom."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
-ROLES = ("origin", "symptom", "path")  # a node that stands for several ops has the first of these
+ROLES = ("origin", "symptom", "path")  # a node for several ops gets the first of these that applies
 
 
 def roles(tensor_table: TensorTable, finding: Finding | None) -> dict[Op, str]:

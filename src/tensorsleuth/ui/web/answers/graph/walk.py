@@ -1,4 +1,4 @@
-"""Walks from an op to what went in and what took it, as far as asked, through closed groups at no cost."""
+"""Walks from an op to its inputs and consumers, as far as requested. Closed groups do not count as steps."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tensorsleuth.ui.web.answers.graph.groups import OpGroups
 from tensorsleuth.ui.web.run import ids
 from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
-MAX_NODES = 60  # nodes
-MAX_OPS = 400  # that are looked at, also in closed groups
+MAX_NODES = 60  # in the answer
+MAX_OPS = 400  # examined, also in closed groups
 MAX_CONSUMERS = 20
 
 
@@ -22,8 +22,8 @@ class GraphNode:
     """A node: an op, or a closed group, with the tensors that stand for it."""
 
     id: str
-    group: str | None  # the open one that it is in
-    closed: str | None  # the closed one that it is
+    group: str | None  # the open group that contains it
+    closed: str | None  # the closed group that it stands for
     events: dict[Op, TensorEvent] = field(default_factory=dict)
     up: bool = False
     down: bool = False
@@ -31,7 +31,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """From what was computed first to what took it."""
+    """An edge from a tensor to its consumer."""
 
     source: str
     target: str
@@ -52,7 +52,7 @@ class GraphWalk:
         self._neighbour_cache: dict[tuple[int, bool], list[TensorEvent]] = {}
 
     def go(self, start: TensorEvent, up: int, down: int) -> None:
-        """Inputs first, a level at a time; then what took it; then what else there is between those that were met."""
+        """Walk to the inputs, level by level, then to the consumers, then to other tensors between those."""
         self._add(start)
         self._spread(start, up, upward=True)
         self._spread(start, down, upward=False)
@@ -70,7 +70,7 @@ class GraphWalk:
         return self._neighbour_cache[key]
 
     def _complete(self, event: TensorEvent, upward: bool) -> bool:
-        """Join a tensor to those that are shown; whether there are others."""
+        """Add the edges of a tensor to shown ones; return whether it has others."""
         more = False
         for other in self._neighbours(event, upward):
             if self.node_of(other.op)[0] in self.nodes:
@@ -80,7 +80,7 @@ class GraphWalk:
         return more
 
     def node_of(self, op: Op) -> tuple[str, str | None, str | None]:
-        """The node that stands for an op: its id, the open group that it is in, the closed one that it is."""
+        """Return the node of an op: its id, the open group that contains it, the closed group that it stands for."""
         inside = None
         for group in self._groups.of_op(op):
             if not self._is_open(group):
@@ -89,7 +89,7 @@ class GraphWalk:
         return ids.op_id(op), inside, None
 
     def _add(self, event: TensorEvent) -> bool:
-        """Show a tensor; whether there was room for its node."""
+        """Show a tensor; return whether there was room for its node."""
         name, group, closed = self.node_of(event.op)
         if name not in self.nodes and len(self.nodes) >= MAX_NODES:
             self.left_out.add(name)
@@ -114,19 +114,19 @@ class GraphWalk:
         first, second = self.node_of(source.op)[0], self.node_of(target.op)[0]
         back = self._is_back(source, target)
         if first == second and (not back or self.nodes[first].closed is not None):
-            return  # in one node: only an op that takes what it made in the iteration before
+            return  # within one node, only an edge from the iteration before is shown
         known = self.edges.get((first, second, back))
         bad = self._carries_bad(source, target) or bool(known and known.bad)
         self.edges[first, second, back] = GraphEdge(first, second, bad, back)
 
     def _carries_bad(self, source: TensorEvent, target: TensorEvent) -> bool:
-        """Return whether an unrecorded op passed a bad value on: it went in, and came out behind it."""
+        """Return whether an unrecorded op passed a bad value on: its input is bad, and so is its consumer's."""
         if source.row is not None or not target.bad:
             return source.bad
         return any(before.bad for before in self._neighbours(source, upward=True))
 
     def _is_back(self, source: TensorEvent, target: TensorEvent) -> bool:
-        """Is it taken from the iteration before: the graph says so, else the iterations in which both were seen."""
+        """Return whether an edge comes from the iteration before, by the graph, else by the recorded iterations."""
         op, asked = target.op, self._table.process_indexes[target.op.process]
         instance = asked.process.catalogue.instances.get(op.instance) if op.node >= 0 else None
         if instance is not None and source.op.process == op.process:
@@ -139,7 +139,7 @@ class GraphWalk:
 
 
 def _is_later(source: TensorEvent, target: TensorEvent) -> bool:
-    """Were the two seen in different iterations of a loop."""
+    """Return whether two tensors were recorded in different iterations of a loop."""
     if source.row is None or target.row is None or source.iteration is None or target.iteration is None:
         return False
     same_loop = call_graph_of(source) is call_graph_of(target) and source.row["frame"] == target.row["frame"]

@@ -1,4 +1,4 @@
-"""The memory over time with the tensors in it, and one moment in detail."""
+"""The memory over time with its tensors, and one moment in detail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tensorsleuth.ui.web.run.question import Answer, Parameters
 from tensorsleuth.ui.web.run.step_times import step_times
 
 DEFAULT_POINTS, MAX_POINTS = 800, 2000
-MAX_BUFFER_ROWS = 40_000  # of buffers that are looked at
+MAX_BUFFER_ROWS = 40_000  # examined at most
 MAX_MARKS = 100
 NO_MEMORY: Answer = {"process": None, "part": None, "limit": None, "start": 0, "peak": 0, "at": 0, "lost": 0} | {
     name: [] for name in ("processes", "seconds", "steps", "resident", "kinds", "marks")
@@ -28,7 +28,7 @@ NO_MEMORY: Answer = {"process": None, "part": None, "limit": None, "start": 0, "
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Memory of types.ts."""
+    """Return a Memory (web/src/api/types.ts)."""
     points = parameters.integer(asked, "points", DEFAULT_POINTS, 3, MAX_POINTS)
     sampled = _sampled(opened)
     if not sampled:
@@ -55,11 +55,11 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def answer_at(opened: OpenRun, asked: Parameters) -> Answer:
-    """A MemoryMoment of types.ts."""
+    """Return a MemoryMoment (web/src/api/types.ts)."""
     by = parameters.one_of(asked, "by", tuple(GROUP_KEYS), "kind")
     sampled = _sampled(opened)
     if not sampled:
-        raise BadRequest("The run says nothing about memory.", "Record it again: sleuth run program.py")
+        raise BadRequest("The run has no samples of its memory.", "Record it again: sleuth run program.py")
     number = _process(sampled, asked)
     time = _time(opened, number, asked, "at")
     account = _account(opened, number, _time(opened, number, asked, "near") or time)
@@ -68,11 +68,11 @@ def answer_at(opened: OpenRun, asked: Parameters) -> Answer:
     return moment_json(opened, number, moment, by)
 
 
-# ---- which process, which moment
+# ---- the process and the moment
 
 
 def _sampled(opened: OpenRun) -> list[int]:
-    """The processes that say something about memory, the one that had most first."""
+    """Return the processes with memory samples, the largest peak first."""
     most = {at: int(one.memory["resident"].max()) for at, one in enumerate(opened.trace.processes) if len(one.memory)}
     return sorted(most, key=lambda at: -most[at])
 
@@ -81,12 +81,12 @@ def _process(sampled: list[int], asked: Parameters) -> int:
     number = parameters.integer(asked, "process", sampled[0])
     if number not in sampled:
         there = ", ".join(map(str, sorted(sampled)))
-        raise BadRequest(f"Process {number} says nothing about memory.", f"Take one of {there}.")
+        raise BadRequest(f"Process {number} has no samples of its memory.", f"Take one of {there}.")
     return number
 
 
 def _time(opened: OpenRun, number: int, asked: Parameters, name: str) -> int | None:
-    """A moment that is asked for, within the samples."""
+    """Return the requested moment, limited to the time of the samples."""
     if not asked.get(name):
         return None
     times = opened.trace.processes[number].memory["time"]
@@ -107,7 +107,7 @@ def _account(opened: OpenRun, number: int, time: int | None) -> MemoryAccount:
 
 
 def _points(samples: Array, most: int) -> Array:
-    """All samples; or the first, the last, and in between the fullest of each piece of time."""
+    """Return all samples, or if there are too many, the first, the last, and the fullest of each interval."""
     last = len(samples) - 1
     return np.arange(last + 1) if last < most else np.unique([0, *fullest_samples(samples, most - 2), last])
 
@@ -123,7 +123,7 @@ def _kinds(memory_account: MemoryAccount, at: Array) -> list[dict[str, Any]]:
 
 
 def _part(opened: OpenRun, number: int, memory_account: MemoryAccount) -> dict[str, Any] | None:
-    """From when to when tensors are told, where that is not all of the time."""
+    """Return the time for which tensors are known, if that is not all of it."""
     if memory_account.lifetimes.row_range.whole:
         return None
     times = memory_account.samples["time"][memory_account.samples_with_tensors]
@@ -133,7 +133,7 @@ def _part(opened: OpenRun, number: int, memory_account: MemoryAccount) -> dict[s
 
 
 def _marks(opened: OpenRun) -> list[dict[str, Any]]:
-    """Return the starts of epochs, or of steps if there are not two epochs; some of them if there are many."""
+    """Return the starts of epochs, or of steps if there are fewer than two epochs, thinned out if there are many."""
     times = step_times(opened)
     if not len(times.steps):
         return []

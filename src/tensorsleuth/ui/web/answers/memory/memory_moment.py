@@ -1,4 +1,4 @@
-"""One moment of a process's memory, with the tensors to focus on."""
+"""One moment of a process's memory, with tensors to select."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_GROUPS, MAX_TENSORS, MAX_OPS = 100, 60, 4
 
 
 def moment_json(opened: OpenRun, number: int, moment: Moment, by: str) -> Answer:
-    """A MemoryMoment of types.ts."""
+    """Return a MemoryMoment (web/src/api/types.ts)."""
     account, groups, shown = moment.account, moment.groups(by), moment.holdings[:MAX_TENSORS]
     born = {id(one.label): one.born for one in moment.holdings}
     wanted = [(one.largest.tensor, born[id(one.largest)]) for one in groups[:MAX_GROUPS]]
@@ -72,7 +72,7 @@ def _place(opened: OpenRun, memory_label: MemoryLabel) -> dict[str, Any] | None:
 
 
 def _events(opened: OpenRun, number: int, wanted: list[tuple[int, int]]) -> list[str | None]:
-    """For each tensor and time the row in which it was seen then: the first that is not before, else the last."""
+    """Return for each tensor and time its row: the first that is not earlier, else the last."""
     events = opened.trace.processes[number].events
     rows = np.flatnonzero(np.isin(events["tensor"], np.array([tensor for tensor, _ in wanted], np.uint32)))
     tensors, times = events["tensor"][rows].astype(np.int64), events["time"][rows].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Python source as HTML: Pygments' tokens as spans, each line apart. What a trace says is escaped, whatever it is."""
+"""Python source as HTML: Pygments' tokens as spans, line by line. All text of a trace is escaped."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from html import escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 
-MAX_HIGHLIGHTED_LETTERS = 400_000  # letters of a file that is coloured
+MAX_HIGHLIGHTED_LETTERS = 400_000  # longer files are not coloured
 
 
 def highlight_lines(text: str) -> list[str]:
-    """The lines of a file; a token over several lines is closed and opened again at each end."""
+    """Return the lines of a file. A token over several lines is closed and opened again at each line's end."""
     lines = [""]
     for css, value in _tokens(text):
         first, *rest = value.split("\n")
@@ -30,7 +30,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _css(kind: _TokenType) -> str:
-    """The class of a token, or of the nearest kind of token above it that has one."""
+    """Return the class of a token, or of its nearest parent kind that has one."""
     while kind not in STANDARD_TYPES and kind.parent is not None:
         kind = kind.parent
     return str(STANDARD_TYPES.get(kind, ""))

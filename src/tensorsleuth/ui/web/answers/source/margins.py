@@ -1,4 +1,4 @@
-"""The health of what each line of a file computed."""
+"""The health of the tensors that each line of a file computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 
 def margins(opened: OpenRun, path: str, step: int | None) -> dict[int, dict[str, Any]]:
-    """A Margin of types.ts for each line: of one training step (-1: outside of any), or of the whole run."""
+    """Return a Margin (web/src/api/types.ts) for each line, of one step (-1: outside of steps) or of the whole run."""
     table = opened.table
     lines = sorted({op.line for op in table.ops if op.file == path and op.line is not None})
     numbers = {line: number for number, line in enumerate(lines)}
@@ -39,14 +39,14 @@ def _margin(tensor_table: TensorTable, count: int, bad: int, first_bad: int, fir
 
 
 def _firsts(places: Array, which: Array, size: int) -> Array:
-    """The first place of each line, -1 where there is none: what is written last stays."""
+    """Return the first tensor of each line, -1 if it has none. The last assignment wins."""
     firsts = np.full(size, -1, np.int64)
     firsts[which[::-1]] = places[::-1]
     return firsts
 
 
 def _words(opened: OpenRun, places: Array, which: Array, first_bad: Array) -> list[str]:
-    """The first bad tensor of a line, else the range of all that it computed."""
+    """Return the first bad tensor of a line, else the range of all its tensors."""
     lows, highs = np.full(len(first_bad), np.nan), np.full(len(first_bad), np.nan)
     np.fmin.at(lows, which, column_values(opened.table, "min", places))
     np.fmax.at(highs, which, column_values(opened.table, "max", places))

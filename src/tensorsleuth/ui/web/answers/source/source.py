@@ -1,4 +1,4 @@
-"""A file of the program as it was when it ran, with the health of what each line computed."""
+"""A file of the program as it was during the run, with the health of each line's tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorsleuth.ui.web.run.question import Answer, Parameters
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Source of types.ts."""
+    """Return a Source (web/src/api/types.ts)."""
     number, text = opened.sources.text(asked.get("file", ""))
     step = int(opened.table.step[opened.table.place(asked["at"])]) if asked.get("at") else None
     marks = opened.cache("margins", (number, step), lambda: margins(opened, opened.sources.paths[number], step))

@@ -1,4 +1,4 @@
-"""The bars of one training step: what ran when, and where its time went."""
+"""The bars of one training step: what ran when, and where the time went."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorsleuth.ui.web.run.ids import make_id
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-MAX_BARS = 4000  # bars; what is shorter than these is told as left out
+MAX_BARS = 4000  # shorter bars are counted as left out
 MAX_SLOWEST = 8
 NO_STEPS: Answer = {"step": None, "previous": None, "next": None, "from": 0, "to": 0, "leftOut": 0} | {
     name: [] for name in ("slowest", "split", "lanes", "bars")
@@ -25,7 +25,7 @@ NO_STEPS: Answer = {"step": None, "previous": None, "next": None, "from": 0, "to
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Flame of types.ts."""
+    """Return a Flame (web/src/api/types.ts)."""
     wanted = parameters.optional_integer(asked, "step")
     if not opened.trace.processes:
         return NO_STEPS
@@ -36,7 +36,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     step = _typical_step(steps) if wanted is None else wanted
     if step not in steps.number:
         said = f"Step {step} was not recorded."
-        raise BadRequest(said, f"There are steps {steps.number.min()} to {steps.number.max()}.")
+        raise BadRequest(said, f"The recorded steps are {steps.number.min()} to {steps.number.max()}.")
     profile = Profile(opened.table.process_indexes[number], step, True, (made, steps))
     return _flame_json(opened, profile, step, number)
 
@@ -48,7 +48,7 @@ def _steps(opened: OpenRun, number: int) -> tuple[PythonCalls, StepBounds]:
 
 
 def _typical_step(step_bounds: StepBounds) -> int:
-    """The step in the middle, by how long they took."""
+    """Return the step of median duration."""
     at = np.flatnonzero(step_bounds.typical)
     order = at[np.argsort((step_bounds.end - step_bounds.begin)[at], kind="stable")]
     return int(step_bounds.number[order[len(order) // 2]])
@@ -76,7 +76,7 @@ def _flame_json(opened: OpenRun, profile: Profile, step: int, number: int) -> An
 
 
 def _threads(profile: Profile, shown: list[FlameBar]) -> list[int]:
-    """Python's thread first."""
+    """Return a sort key that puts Python's thread first."""
     others = {bar.thread for bar in shown} - {profile.python_calls.thread}
     return [profile.python_calls.thread, *sorted(others)]
 
@@ -103,7 +103,7 @@ def _bar(flame_bar: FlameBar, threads: list[int], begin: int, process: int) -> d
 
 
 def _neighbours(step_bounds: StepBounds, step: int) -> dict[str, int | None]:
-    """The recorded steps before and after: not every number needs to be among them."""
+    """Return the recorded steps before and after: numbers may be missing."""
     numbers = np.unique(step_bounds.number)
     at = int(np.searchsorted(numbers, step))
     before, after = numbers[:at][-1:].tolist(), numbers[at + 1 :][:1].tolist()

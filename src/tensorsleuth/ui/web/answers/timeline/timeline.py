@@ -21,7 +21,7 @@ _MIN_SPAN = 1e-9
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Timeline of types.ts."""
+    """Return a Timeline (web/src/api/types.ts)."""
     begin, end = extent(opened)
     first, last = parameters.number(asked, "from", begin), parameters.number(asked, "to", end)
     first, last = min(first, last), max(first, last)
@@ -40,7 +40,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def extent(opened: OpenRun) -> tuple[float, float]:
-    """When the run began and ended: its tensors and its steps."""
+    """Return when the run's tensors and steps began and ended."""
     times, steps = opened.table.time[opened.table.order], step_times(opened)
     firsts = [float(column.min()) for column in (times, steps.begins) if len(column)]
     lasts = [float(column.max()) for column in (times, steps.ends) if len(column)]
@@ -67,7 +67,7 @@ def _lanes(tensor_table: TensorTable, first: float, last: float, bins: int) -> l
 
 
 def _firsts(places: Array, keys: Array, bad: Array, size: int) -> Array:
-    """The first bad tensor of each bin, else its first; -1 where there is none. What is written last stays."""
+    """Return the first bad tensor of each bin, else its first tensor, else -1. The last assignment wins."""
     firsts = np.full(size, -1, np.int64)
     firsts[keys[::-1]] = places[::-1]
     firsts[keys[bad][::-1]] = places[bad][::-1]
@@ -82,7 +82,7 @@ def _lane(tensor_table: TensorTable, number: int, counts: Array, bad: Array, fir
 
 
 def _steps(opened: OpenRun, first: float, last: float, bins: int) -> tuple[list[Any], dict[str, Any] | None]:
-    """The steps in a stretch of time; where there are more than bins, what each bin holds of them."""
+    """Return the steps in an interval; if there are more than bins, a summary of each bin."""
     times = step_times(opened)
     inside = np.flatnonzero((times.ends >= first) & (times.begins <= last))
     if len(inside) <= bins:

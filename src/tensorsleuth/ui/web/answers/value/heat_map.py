@@ -9,13 +9,13 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.ui.web.run.downsampling import json_numbers
 
-MAX_CELLS = 128  # a side
+MAX_CELLS = 128  # per side
 HISTOGRAM_BARS = 48
-MAX_SAMPLED_VALUES = 1 << 22  # values that a histogram looks at; of more, every so many
+MAX_SAMPLED_VALUES = 1 << 22  # of a larger tensor, a histogram samples at even intervals
 
 
 def heat_map(value: Array) -> dict[str, Any] | None:
-    """The means of blocks of a matrix; of a block with a bad value, which kind."""
+    """Return the means of blocks of a matrix, and for a block with a bad value its kind."""
     if value.dtype.kind not in "fiub" or not value.size:
         return None
     rows, columns = (np.linspace(0, size, min(size, MAX_CELLS) + 1).astype(np.int64)[:-1] for size in value.shape)
@@ -34,7 +34,7 @@ def _summed(value: Array, rows: Array, columns: Array) -> Array:
 
 
 def _kinds(value: Array, rows: Array, columns: Array) -> str:
-    """A letter a cell: n holds a NaN, + and - an infinity, a dot none of them."""
+    """Return a letter for each cell: n for a NaN, + and - for an infinity, a dot for neither."""
     letters = np.full((len(rows), len(columns)), ".")
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         for letter, found in (("-", value == -np.inf), ("+", value == np.inf), ("n", np.isnan(value))):
@@ -57,7 +57,7 @@ def histogram(value: Array) -> dict[str, Any] | None:
 
 
 def _edges(low: float, high: float) -> Array:
-    """Return the edges of bars of one width; a single number gets a bar of its own."""
+    """Return the edges of bars of equal width. A single number gets its own bar."""
     if not np.isfinite(high - low):
         return np.linspace(low / 2, high / 2, HISTOGRAM_BARS + 1) * 2
     width = (high - low) or max(abs(low), 1.0) * 1e-6

@@ -1,4 +1,4 @@
-"""The value of a tensor: a slice of it, a page at a time, with a heat map and a histogram."""
+"""The value of a tensor: a slice of it, in pages, with a heat map and a histogram."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tensorsleuth.ui.web.run.events import event_at
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-MAX_VALUES = 10_000  # values in an answer
+MAX_VALUES = 10_000  # in an answer
 _MAX_EXACT_INTEGER = 1 << 53
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Value of types.ts."""
+    """Return a Value (web/src/api/types.ts)."""
     event = event_at(opened, opened.table.place(asked.get("id", "")))
     whole = event.value
     if whole is None:
@@ -52,7 +52,7 @@ def _slice(value: Array, text: str) -> Array:
 
 
 def _plain(values: Array) -> tuple[list[Any], dict[int, str]]:
-    """Values as JSON can hold them, and in words those that it cannot."""
+    """Return values as JSON can hold them, and NaN or infinite ones as words."""
     items: list[Any] = []
     texts: dict[int, str] = {}
     for at, value in enumerate(values.tolist()):

@@ -1,4 +1,4 @@
-"""The end of a program and its last activity, as `sleuth why` tells it, with the lines to look at."""
+"""The end of a program and its last activity, as `sleuth why` reports it, with the lines to look at."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.run_end import LiveTensor, MemoryAtEnd, RunEnd, RunningOp, ThreadStack
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MAX_THREADS, MAX_STACKS, MAX_FRAMES, MAX_INNER_OPS = 20, 10, 40, 5  # so many are told
+MAX_THREADS, MAX_STACKS, MAX_FRAMES, MAX_INNER_OPS = 20, 10, 40, 5  # the numbers reported
 
 
 def end_json(opened: OpenRun, end: RunEnd | None) -> dict[str, Any] | None:
-    """An Ending of types.ts."""
+    """Return an Ending (web/src/api/types.ts)."""
     if end is None:
         return None
     plain = {name: getattr(end, name) for name in ("kind", "exit", "signal", "step", "when", "quiet")}
@@ -37,7 +37,7 @@ def _stack(opened: OpenRun, stack: ThreadStack) -> dict[str, Any]:
 
 
 def _frame(opened: OpenRun, frame: Frame) -> dict[str, Any]:
-    """A Frame of types.ts."""
+    """Return a Frame (web/src/api/types.ts)."""
     place = opened.sources.place(frame.file, frame.line, frame.function)
     return {"place": place, "path": frame.file, "user": place is not None} | {
         "line": frame.line,

@@ -1,4 +1,4 @@
-"""The verdict of `sleuth why`, with the tensors that it is about."""
+"""The verdict of `sleuth why`, with its tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.ui.web.run.violations import shown_violations
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
-    """A Verdict of types.ts."""
+    """Return a Verdict (web/src/api/types.ts)."""
     found = opened.diagnosis
     return {
         "verdict": found.verdict,
@@ -32,7 +32,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def finding_json(opened: OpenRun, finding: Finding) -> dict[str, Any]:
-    """A Finding of types.ts."""
+    """Return a Finding (web/src/api/types.ts)."""
     evidence = [
         {**said, "tensor": tensor_id(finding, piece.tensor)}
         for said, piece in zip(finding.to_json()["evidence"], finding.evidence, strict=True)
@@ -60,7 +60,7 @@ def _is_end(opened: OpenRun, finding: Finding) -> bool:
 
 
 def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
-    """Return a tensor for a finding about a line: the one shown for a broken rule, or the line's last."""
+    """Return a tensor for a finding about a line: the one shown for a violation, else the line's last."""
     if finding.process is None or finding.file is None:
         return None
     wanted = finding.process, finding.file, finding.line, finding.name
