@@ -148,7 +148,7 @@ def test_a_compiled_function_that_raises_uncompiled_is_told(recorded: Callable[.
     [entry] = trace.not_covered
     assert entry["what"] == "the inside of train between bad values" and "{{" not in entry["why"]
     assert entry["why"].startswith("XLA compiles it, and uncompiled it raises: indices[1] = 9 is not in [0, 4)")
-    told = f"the inside of train between bad values was not seen ({entry['why']})"
+    told = f"the inside of train between bad values was not recorded ({entry['why']})"
     assert unrecorded_functions(trace) == [told]
     assert told in explain_missing_stats(trace, trace.inside(), "attention")
     info = CliRunner(env={"COLUMNS": "400"}).invoke(cli, ["info", str(trace.path)]).stdout

@@ -175,7 +175,7 @@ def test_a_step_that_is_traced_again_says_so(recorded: Recorded) -> None:
     why = {slow.step: slow.why for slow in found.slowest}
     assert found.left_out == 2
     assert why[0] == "first call of train: tracing and optimizing"
-    assert why[4] == "train was traced again, for other arguments"
+    assert why[4] == "train was retraced, for other arguments"
 
 
 def test_a_compiled_function_is_one_bar(recorded: Recorded) -> None:

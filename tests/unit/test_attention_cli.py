@@ -167,7 +167,7 @@ def test_json_has_all_of_it(run: Path, vocab: Path) -> None:
         ),
         (["--layer", "("], "is not a regular expression"),
         (["--head", "4"], "--head 4: the heads are 0 to 3."),
-        (["--sample", "2"], "--sample 2: of lm/block_0/attention the weights were kept of 2 samples, 0 to 1."),
+        (["--sample", "2"], "--sample 2: the weights of lm/block_0/attention were kept for 2 samples, 0 to 1."),
         (["--vocab", "nowhere.txt"], "nowhere.txt"),
         (["--head", "-1"], "-1 is not in the range"),
     ],
@@ -185,7 +185,7 @@ def test_wrong_options(run: Path, options: list[str], says: str) -> None:
         ({"mode": "FULL_HEALTH"}, "by a version that did not record this"),
         (
             {"mode": "FULL_HEALTH", "inside_every": 100},
-            "no model was called, and nothing trained, in a step that was due",
+            "no model was called, and nothing trained, in a step that was to be sampled",
         ),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_model_without_attention_says_what_was_seen(tmp_path: Path) -> None:
     made = InsideRun(tmp_path / "run")
     made.numbers("output", "dense", [1.0, 2.0], (3, 4))
     code, said = asked(made.write())
-    assert code == 2 and "shows no attention" in said and "1 layer output was seen." in " ".join(said.split())
+    assert code == 2 and "shows no attention" in said and "1 layer output was recorded." in " ".join(said.split())
 
 
 def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
     run = made.write()
     assert "1 layer, 1 head · 1 sample, step 300" in asked(run)[1]
     assert "--head 3: the only head is 0." in asked(run, "--head", "3")[1]
-    assert "--sample 3: of mha the weights were kept of sample 0 only." in asked(run, "--sample", "3")[1]
+    assert "--sample 3: the weights of mha were kept for sample 0 only." in asked(run, "--sample", "3")[1]
 
 
 def test_a_run_that_has_only_begun_says_so(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def in_the_end(one: Array, look: int) -> None:
 @pytest.mark.parametrize(
     ("change", "what", "severity", "heads", "words"),
     [
-        (nan_row, "nan-rows", "error", (1,), "the weights of 1 query are not finite"),
+        (nan_row, "nan-rows", "error", (1,), "the weights of 1 query are NaN or infinite"),
         (zero_row, "zero-rows", "note", (2,), "the weights of 3 queries are zero."),
         (all_zero, "zero-rows", "error", (2,), "the weights of 36 queries are zero: all of them"),
         (off_sum, "off-sum", "error", (0,), "0.1 away from 1"),
@@ -91,7 +91,7 @@ def in_the_end(one: Array, look: int) -> None:
         (sink, "collapsed", "note", (3,), "98% of their weight to the first key"),
         (dead, "dead", "note", (1,), "not depended on the query since training began"),
         (blind, "dead", "note", (1,), "not depended on the query since training began"),
-        (in_the_end, "uniform", "note", (1,), "all keys have come to get the same weight"),
+        (in_the_end, "uniform", "note", (1,), "by now all keys get the same weight"),
     ],
 )
 def test_a_head_that_is_remarkable(

@@ -52,7 +52,7 @@ def with_memory(run: Path, resident: list[int], buffers: Sequence[tuple[int, int
 def test_an_old_trace_says_what_to_do(run: Path) -> None:
     code, said = asked(run)
     assert code == 2
-    assert "old says nothing about memory" in said and "sleuth run program.py" in said
+    assert "old has no samples of its memory" in said and "sleuth run program.py" in said
 
 
 def test_samples_without_tensors_are_still_a_curve(run: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_reused_address_ends_what_was_there(run: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "says"),
     [
-        ("soon", "--at soon: a time in seconds since recording began (2.5), or a step (step3)."),
+        ("soon", "--at soon: expected seconds since recording began (2.5), or a step (step3)."),
         ("9", "--at 9: the recording goes from 0 to 2.00 seconds."),
-        ("step 9", "No sample was taken in step 9; there are samples of steps 0 to 1"),
+        ("step 9", "No sample was taken in step 9; the samples are from steps 0 to 1"),
     ],
 )
 def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
@@ -95,9 +95,9 @@ def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
         (["--fit", "--by", "op"], "--by and --at describe the recorded run, --fit predicts other sizes"),
         (
             ["--fit", "--limit", "a lot"],
-            "--limit a lot: an amount of memory was expected, such as 12GB, 800MB or 2GiB.",
+            "--limit a lot: expected an amount of memory, such as 12GB, 800MB or 2GiB.",
         ),
-        (["--fit"], "Which size is the batch was not found"),
+        (["--fit"], "The batch size was not found"),
     ],
 )
 def test_a_fit_that_cannot_be_told_says_why(run: Path, options: list[str], says: str) -> None:
@@ -108,7 +108,7 @@ def test_a_fit_that_cannot_be_told_says_why(run: Path, options: list[str], says:
 
 def test_a_fit_of_an_old_trace_says_what_to_do(run: Path) -> None:
     code, said = asked(run, "--fit")
-    assert code == 2 and "says nothing about memory" in said
+    assert code == 2 and "has no samples of its memory" in said
 
 
 @pytest.mark.parametrize(

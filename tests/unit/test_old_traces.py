@@ -76,7 +76,7 @@ def test_files_may_come_and_go(run: Path) -> None:
     assert Trace(run).trouble == []
     assert CliRunner().invoke(cli, ["why", str(run)]).exit_code == 1
     done = CliRunner().invoke(cli, ["memory", str(run)])
-    assert done.exit_code == 2 and "says nothing about memory" in done.output
+    assert done.exit_code == 2 and "has no samples of its memory" in done.output
 
 
 def test_no_field_of_its_json_has_gone(run: Path, said_then: dict[str, Any]) -> None:

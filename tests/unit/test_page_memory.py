@@ -98,7 +98,7 @@ def test_near_moments_have_the_same_part(opened: OpenRun) -> None:
 def test_a_run_that_was_not_sampled(run: Path) -> None:
     told = ask(OpenRun(run), "memory")
     assert told["process"] is None and told["seconds"] == []
-    with pytest.raises(BadRequest, match="says nothing about memory"):
+    with pytest.raises(BadRequest, match="has no samples of its memory"):
         ask(OpenRun(run), "memory/at")
 
 

@@ -89,9 +89,7 @@ def test_a_report_of_known_steps(path: Path) -> None:
 def test_one_step(path: Path) -> None:
     told, _ = make_profile_report(Trace(path), 2)
     assert (told.steps, told.left_out, told.wall) == (1, 0, 10 * MILLI)
-    with pytest.raises(
-        SleuthError, match=r"step 9 was not recorded; there are steps 0 to 3\. Take one of these: --step N"
-    ):
+    with pytest.raises(SleuthError, match=r"step 9 was not recorded; recorded are steps 0 to 3\. Choose one: --step N"):
         make_profile_report(Trace(path), 9)
 
 

@@ -1,4 +1,4 @@
-"""The ids, masks and labels that went in with an attention, by their roles."""
+"""The ids, masks and labels that a model got together with an attention layer, by role."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from tensorsleuth.data.tokens.shift import ShiftAgreement
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 ID_ROLES = (IDS, DECODER_IDS)
-KERAS_LABELS = re.compile(r"iterator/[12](?:/|$)")  # of a batch that `fit` takes: inputs, labels, weights
+KERAS_LABELS = re.compile(r"iterator/[12](?:/|$)")  # Keras's `fit` takes inputs, labels, weights from the iterator
 
 
 @dataclass(frozen=True)
 class InputIds:
-    """Ids of one argument, and the mask beside them."""
+    """The ids of one argument, and their mask."""
 
     name: str
     role: str
-    ids: Array  # [samples, tokens], of the first samples
-    batch: int  # samples there were
+    ids: Array  # [samples, tokens], of the first samples of the batch
+    batch: int  # number of samples in the batch
     mask: Array | None
 
     @property
     def padding(self) -> Array | None:
-        """Return the positions of padding; None if nothing tells what it is."""
+        """Return the positions of padding, or None if the padding id is unknown."""
         there = np.ones(self.ids.shape, bool)
         kept = self.mask.astype(bool) if self.mask is not None else None
         guess = guess_padding(self.ids, there, kept)
@@ -67,7 +67,7 @@ class AttentionInputs:
 
     @property
     def input_ids(self) -> list[InputIds]:
-        """All ids that went in; first those whose role is sure, then what only looks like ids."""
+        """All ids that the model got: first those whose role is certain, then those that only look like ids."""
         masks = {IDS: self._array_of_role(MASK), DECODER_IDS: self._array_of_role(DECODER_MASK)}
         found = [(name, self._roles.get(name, ""), ids) for name, ids in self._arrays.items() if self._may_be_ids(name)]
         found.sort(key=lambda one: ID_ROLES.index(one[1]) if one[1] in ID_ROLES else len(ID_ROLES))
@@ -76,7 +76,7 @@ class AttentionInputs:
         ]
 
     def _may_be_ids(self, name: str) -> bool:
-        """By its role; or integers in rows that nothing says are anything else: a second tower has ids, too."""
+        """Return whether an input may be ids: by its role, or as rows of integers without another role."""
         array, role = self._arrays[name], self._roles.get(name)
         if array.ndim != 2 or array.dtype.kind not in "iu":
             return False
@@ -84,12 +84,12 @@ class AttentionInputs:
         return role in ID_ROLES or (role in (None, LABELS) and not is_labels and bool((array > 1).any()))
 
     def ids_matching(self, batch: int, keys: int) -> list[InputIds]:
-        """Ids that may be the keys of an attention: as many samples, as many tokens."""
+        """Return ids that may be the keys of an attention layer: the same number of samples and tokens."""
         return [one for one in self.input_ids if one.batch == batch and one.ids.shape[1] == keys]
 
     @property
     def is_next_token(self) -> bool:
-        """Are the labels the ids, one later, in a model that has only one kind of ids."""
+        """Return whether the labels are the ids, one later, in a model with only one kind of ids."""
         found, labels = self.input_ids, self._array_of_role(LABELS)
         if len(found) != 1 or labels is None or labels.shape != found[0].ids.shape:
             return False
@@ -106,7 +106,7 @@ def _same_shape(mask: Array | None, ids: Array) -> Array | None:
 
 
 def _sample_at(series: WatchedSeries, step: int) -> int:
-    """The look at that step; the first where there was none."""
+    """Return the sample at a step, or the first one if there is none."""
     at = np.flatnonzero(series.steps == step)
     return int(at[0]) if len(at) else 0
 

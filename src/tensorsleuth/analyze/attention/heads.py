@@ -1,4 +1,4 @@
-"""Judges the heads of attention: what is broken, dead, uniform, collapsed, looks ahead or at padding."""
+"""Judges attention heads: invalid, dead, uniform or collapsed weights, weight on later keys or on padding."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def judge(attention_series: Sequence[AttentionSeries], inputs: Sequence[WatchedS
 
 
 def _broken(one: AttentionSeries) -> list[AttentionRemark]:
-    """Rows that are no weights."""
+    """Return remarks on rows that are not weights."""
     numbers, kept = one.statistics(), one.kept(-1)
     nan, zero, off = (numbers[name] for name in ("nan_rows", "zero_rows", "off_sum"))
     whole = zero >= (kept.batch * kept.rows if kept is not None else 1)
     found = [
-        _remark(one, "nan-rows", nan > 0, "nan_rows", ERROR, partial(_rows, "not finite")),
+        _remark(one, "nan-rows", nan > 0, "nan_rows", ERROR, partial(_rows, "NaN or infinite")),
         _remark(one, "off-sum", off > at.MAX_ROW_SUM_ERROR, "off_sum", ERROR, _off_sum),
-        _remark(one, "zero-rows", whole, "zero_rows", ERROR, partial(_rows, "zero: all of them")),
+        _remark(one, "zero-rows", whole, "zero_rows", ERROR, partial(_rows, "all zero")),
         _remark(one, "zero-rows", (zero > 0) & ~whole, "zero_rows", NOTE, partial(_rows, "zero")),
     ]
     return [remark for remark in found if remark is not None]
@@ -47,12 +47,12 @@ def _rows(how: str, many: float) -> str:
 
 
 def _off_sum(most: float) -> str:
-    where = "Is the softmax along the keys, and the mask before it?"
-    return f"the weights of a query sum to something {most:.2g} away from 1. {where}"
+    where = "Is the softmax over the axis of the keys, after the mask?"
+    return f"the weights of a query sum to a number that differs from 1 by {most:.2g}. {where}"
 
 
 def _idle(seen: Sequence[AttentionSeries]) -> list[AttentionRemark]:
-    """Heads that no longer depend on what they see: collapsed, dead, uniform."""
+    """Return remarks on heads that no longer depend on their input: collapsed, dead, uniform."""
     found: list[AttentionRemark | None] = []
     lasting = [one for one in seen if one.rows >= at.MIN_QUERIES and one.columns >= at.MIN_KEYS]
     lively = _share_alive(lasting)
@@ -65,7 +65,7 @@ def _idle(seen: Sequence[AttentionSeries]) -> list[AttentionRemark]:
 
 def _collapsed(one: AttentionSeries, most: float) -> str:
     first = bool((one.statistics()["sink"] >= at.MIN_COLLAPSED_WEIGHT).any())
-    where = "the first key, as heads do that have nothing to say" if first else "one key"
+    where = "the first key, as heads with nothing to contribute do" if first else "one key"
     return f"all queries give {most:.0%} of their weight to {where}."
 
 
@@ -86,7 +86,7 @@ def _dead(one: AttentionSeries, lively: float, collapsed: Array) -> list[Attenti
 
 
 _DEAD = "the weights have not depended on the query since training began."
-_UNIFORM = "all keys have come to get the same weight."
+_UNIFORM = "by now all keys get the same weight."
 
 
 def _share_alive(seen: Sequence[AttentionSeries]) -> float:
@@ -114,7 +114,7 @@ def _remark(
     words: Callable[[float], str],
     numbers: Array | None = None,
 ) -> AttentionRemark | None:
-    """About the heads `which`, with the largest of their numbers as evidence."""
+    """Return a remark on the heads `which`, with the largest of their numbers as evidence."""
     heads = tuple(int(head) for head in np.flatnonzero(which))
     if not heads:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def program_input_name(name: str) -> str:
-    """Return the program's name: `ids`; for elements that Keras takes from a dataset, `x`, `x[1]`, `y`."""
+    """Return the program's name: `ids`, or for elements that Keras takes from a dataset, `x`, `x[1]`, `y`."""
     function, _, path = name.partition("/")
     if "on_iterator" not in function and not path.partition("/")[0].isdigit():
         return path or name

@@ -1,4 +1,4 @@
-"""Attention that looks ahead in a model that should not."""
+"""Attention to later positions in a model that should be causal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LAYER_NUMBERS = re.compile(r"[_:]?\d+")
 def looks_ahead_remarks(
     attention_series: Sequence[AttentionSeries], attention_inputs: AttentionInputs
 ) -> list[AttentionRemark]:
-    """Return layers beside which all others of that name are causal; or any, if the labels are the next tokens.
+    """Return remarks on layers with weight on later keys, if the others of that name or the labels say they must not.
 
-    Names are compared without their numbers: encoder and decoder have other names, and may differ. A prefix may be
-    read whole: where only some queries look ahead, labels say nothing.
+    Names are compared without their numbers: encoder and decoder have different names, and may differ. If only some
+    queries attend to later keys, the model may read a prefix as a whole, and the labels prove nothing.
     """
     found = []
     weights = {one.name: _later_key_weight(one) for one in attention_series}
@@ -40,7 +40,7 @@ def looks_ahead_remarks(
 
 
 def _later_key_weight(one: AttentionSeries) -> Array:
-    """A number a head; none where queries and keys are not the same. Not `statistics`: those count padding."""
+    """Return for each head the mean weight on later keys. Unlike `statistics`, this leaves out padding."""
     weights = one.weights() if _is_square(one) else None
     if weights is None or weights.shape[-1] != weights.shape[-2]:
         return np.zeros(0)
@@ -49,7 +49,7 @@ def _later_key_weight(one: AttentionSeries) -> Array:
 
 
 def _reads_a_prefix(one: AttentionSeries, attention_inputs: AttentionInputs) -> bool:
-    """Do many queries look back only, as those behind a prefix do."""
+    """Return whether many queries attend only to earlier keys, as queries after a prefix do."""
     weights, text = one.weights(), attention_inputs.input_ids[0]
     if weights is None or one.scale() != (1, 1) or not len(weights) <= len(text.ids) or text.ids.shape[1] != one.rows:
         return False

@@ -1,4 +1,4 @@
-"""Attention that looks at padding."""
+"""Attention to padding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorsleuth.trace.series.attention import AttentionSample, AttentionSeries
 def padding_remarks(
     attention_series: Sequence[AttentionSeries], attention_inputs: AttentionInputs
 ) -> list[AttentionRemark]:
-    """Return the layers in which queries that are tokens give weight to keys that are padding."""
+    """Return remarks on layers in which tokens, as queries, give weight to padding, as keys."""
     return [remark for one in attention_series for remark in _judge(one, attention_inputs)]
 
 
@@ -28,14 +28,14 @@ def _judge(one: AttentionSeries, attention_inputs: AttentionInputs) -> list[Atte
     fitting = attention_inputs.ids_matching(kept.batch, kept.columns)
     shares = [(share, ids) for ids in fitting if (share := padding_share(kept, ids)) is not None]
     if len(shares) != len(fitting) or not shares:
-        return []  # of several that fit, the keys may be those without padding
+        return []  # if several ids fit, the keys may be those without padding
     share, ids = min(shares, key=lambda pair: float(np.nanmax(pair[0])))
     heads = tuple(int(head) for head in np.flatnonzero(share > at.MAX_PADDING_WEIGHT))
     if not heads:
         return []
     most = float(share[list(heads)].max())
     names = " or ".join(program_input_name(one.name) for one in fitting)
-    words = f"tokens give {most:.0%} of their weight to padding (of {names}). Does the mask get to this layer?"
+    words = f"tokens give {most:.0%} of their weight to padding (of {names}). Does the mask reach this layer?"
     severity = ERROR if ids.mask is not None else NOTE
     place = one.file, one.line
     step = int(one.steps[-1])
@@ -45,15 +45,13 @@ def _judge(one: AttentionSeries, attention_inputs: AttentionInputs) -> list[Atte
 
 
 def padding_share(attention_sample: AttentionSample, ids: InputIds) -> Array | None:
-    """The mean weight on padding, of queries that are tokens, a head each; None where no kept sample has padding."""
+    """Return for each head the mean weight of tokens on padding, or None if no kept sample has padding."""
     padding = ids.padding
     if padding is None:
         return None
     rows, columns = attention_sample.scale
     many = len(attention_sample.weights)
-    whole = np.asarray(
-        _blocks(padding[:many], columns).all(-1)
-    )  # keys that are put together count where all are padding
+    whole = np.asarray(_blocks(padding[:many], columns).all(-1))  # a block of keys counts if all of it is padding
     asks = (
         ~np.asarray(_blocks(padding[:many], rows).any(-1))
         if attention_sample.rows == attention_sample.columns
@@ -68,7 +66,7 @@ def padding_share(attention_sample: AttentionSample, ids: InputIds) -> Array | N
 
 
 def _blocks(marks: Array, size: int) -> Array:
-    """[samples, tokens] -> [samples, blocks, size]; the last is filled up with its own last."""
+    """Reshape [samples, tokens] into [samples, blocks, size]; the last block repeats its last entry."""
     missing = -marks.shape[1] % size
     filled = np.pad(marks, ((0, 0), (0, missing)), mode="edge")
     return filled.reshape(len(marks), -1, size)

@@ -17,20 +17,20 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 
 @dataclass(frozen=True)
 class Picture:
-    """A heat map: rows are queries, columns keys."""
+    """A heat map with queries as rows and keys as columns."""
 
     layer: str
     head: int
     sample: int
     step: int
     weights: Array  # float32 [rows, columns]
-    scale: tuple[int, int]  # how many queries, and keys, are one
-    queries: tuple[str, ...] | None  # their tokens, as many as there are rows
+    scale: tuple[int, int]  # queries and keys in one cell
+    queries: tuple[str, ...] | None  # the tokens, one for each row
     keys: tuple[str, ...] | None
 
 
 def sample_nearest(one: AttentionSeries, step: int | None) -> int:
-    """The look nearest to a step; the last where none is asked for."""
+    """Return the sample nearest to a step, by default the last."""
     return len(one) - 1 if step is None else int(np.abs(one.steps - step).argmin())
 
 
@@ -58,7 +58,7 @@ def make_picture(
 def _check_in_range(what: str, asked: int, there: int, name: str) -> None:
     if not 0 <= asked < there:
         kept = f"{there} {what}s, 0 to {there - 1}" if there > 1 else f"{what} 0 only"
-        raise SleuthError(f"--{what} {asked}: of {name} the weights were kept of {kept}.")
+        raise SleuthError(f"--{what} {asked}: the weights of {name} were kept for {kept}.")
 
 
 def _tokens(
@@ -70,7 +70,7 @@ def _tokens(
     vocabulary: Vocabulary | None,
     block: int,
 ) -> tuple[str, ...] | None:
-    """The first token of each block; None without a vocabulary, or where no ids fit."""
+    """Return the first token of each block, or None without a vocabulary or matching ids."""
     found = AttentionInputs(inputs, step).ids_matching(attention_sample.batch, length) if vocabulary is not None else []
     if vocabulary is None or not found or sample >= len(found[0].ids):
         return None

@@ -1,4 +1,4 @@
-"""An attention as plain values, to be shown."""
+"""An attention layer as plain values, for reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.trace.series.attention import HEAD_STATISTICS, AttentionSeries
 
 @dataclass(frozen=True)
 class AttentionSummary:
-    """One attention: its numbers over all looks, and which look is asked for."""
+    """One attention layer: its statistics at all samples, and the selected sample."""
 
     name: str
     heads: int
@@ -26,10 +26,10 @@ class AttentionSummary:
     trains: bool
     steps: tuple[int, ...]
     sample_index: int
-    curves: Mapping[str, Array]  # by statistic: [looks, heads], NaN where a look was not kept
+    curves: Mapping[str, Array]  # by statistic: [samples, heads], NaN if a sample was not kept
 
     def mean(self, name: str) -> Array:
-        """Over the heads for which it is known, for each look."""
+        """Return for each sample the mean over the heads with a known number."""
         curve = self.curves[name]
         known = np.isfinite(curve)
         total = np.where(known, curve, 0.0).sum(1)
@@ -37,7 +37,7 @@ class AttentionSummary:
 
 
 def summarize(one: AttentionSeries, step: int | None = None, line: Frame | None = None) -> AttentionSummary:
-    """`line`: where one is known that says more than that which called the model."""
+    """Summarize an attention layer; `line`: a more helpful line than the call of the model, if one is known."""
     own = f"{one.file}:{one.line}" if one.file else None
     place = f"{line.file}:{line.line}" if line is not None else own
     curves = {name: _curve(one, name) for name in HEAD_STATISTICS}

@@ -19,7 +19,7 @@ def attention_to_json(
     pictures: Sequence[Picture],
     lines: Mapping[str, Frame] | None = None,
 ) -> dict[str, Any]:
-    """Docs/transformers.md has the fields."""
+    """Return the fields listed in docs/transformers.md."""
     return {
         "attention": [_attention(one, (lines or {}).get(one.name)) for one in attention_series],
         "remarks": [remark.to_json() for remark in attention_remarks],
@@ -45,5 +45,5 @@ def _picture(one: Picture) -> dict[str, Any]:
 
 
 def finite_or_null(numbers: Iterable[Any] | Array) -> list[float | None]:
-    """For JSON: what is not finite is null."""
+    """Return numbers for JSON, with null for NaN or infinite."""
     return [float(number) if math.isfinite(number) else None for number in numbers]

@@ -1,4 +1,4 @@
-"""The shape of a head's weights: do they choose among the keys, do they depend on the query."""
+"""The shape of a head's weights: do they choose among the keys, and do they depend on the query?"""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tensorsleuth.analyze.attention.thresholds import MIN_AHEAD_WEIGHT, MIN_KEYS
 from tensorsleuth.core.array import Array
 
 MIN_SEEN_WEIGHT = 1e-9  # a key with less is masked
-FLAT_ROW_TOLERANCE = 1e-4  # relative; a row whose keys are all masked is as flat as rounding allows
+FLAT_ROW_TOLERANCE = 1e-4  # relative; a row with all keys masked is flat up to rounding
 
 
 def evenness(weights: Array) -> Array:
     """Return each head's entropy, of [samples, heads, rows, columns], as a share of the maximum.
 
-    A row counts only the keys that it sees, so that a causal head which chooses nothing is as even as any other. NaN
-    where no row sees enough keys.
+    A row counts only the keys that it sees, so that a causal head that does not choose is as even as any other. The
+    result is NaN if no row sees enough keys.
     """
     seen = (weights > MIN_SEEN_WEIGHT).sum(-1)
     logs = np.log(np.where(weights > MIN_SEEN_WEIGHT, weights, 1.0))
@@ -24,9 +24,9 @@ def evenness(weights: Array) -> Array:
 
 
 def query_dependence(weights: Array) -> Array:
-    """Return for each head the share of a row's weight to move to make it the row that sees the most keys.
+    """Return for each head the share of weight by which a row differs from the row that sees the most keys.
 
-    Of that row only what the other sees is taken. 0 where the scores do not depend on the query.
+    Only the keys that both rows see are compared. The result is 0 if the scores do not depend on the query.
     """
     seen = weights > MIN_SEEN_WEIGHT
     widest = seen.sum(-1).argmax(-1)[..., None, None]
@@ -38,14 +38,14 @@ def query_dependence(weights: Array) -> Array:
 
 
 def later_key_weight(weights: Array) -> Array:
-    """Return for each head of square weights the mean weight on later keys, of queries that see anything."""
+    """Return for each head of square weights the mean weight on later keys, over queries that see any key."""
     later = np.triu(np.ones(weights.shape[-2:], bool), 1)
     counted = np.isfinite(weights).all(-1) & informative_rows(weights)
     return np.nan_to_num(_mean((np.nan_to_num(weights) * later).sum(-1), counted))
 
 
 def queries_ahead(weights: Array, tokens: Array) -> float | None:
-    """Return the share of queries with later tokens, [samples, rows], that attend to some, with any head."""
+    """Return the share of queries [samples, rows] before later tokens that attend to some of these, with any head."""
     later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0
     asked = (tokens & later)[: len(weights)]
     looks = np.triu(np.nan_to_num(weights[: len(asked)].max(axis=1)), 1).sum(-1) > MIN_AHEAD_WEIGHT
@@ -53,10 +53,10 @@ def queries_ahead(weights: Array, tokens: Array) -> float | None:
 
 
 def informative_rows(weights: Array) -> Array:
-    """Rows that see some keys and not others: [samples, heads, rows]; all rows of a head that has none such.
+    """Return which rows [samples, heads, rows] see some keys and not others, or all rows of a head without such rows.
 
-    A query of which all keys are masked, as padding often is, gives all of them the same, later ones too. The last
-    column is left out: there fewer keys may have been put together.
+    A query with all keys masked, as padding often is, weights all of them equally, including later ones. The last
+    column is left out, because its block may have fewer keys.
     """
     keys = weights[..., :-1]
     uneven = keys.max(-1) - keys.min(-1) > FLAT_ROW_TOLERANCE * keys.mean(-1)
@@ -68,7 +68,7 @@ def _judgeable_rows(weights: Array, seen: Array) -> Array:
 
 
 def _mean(numbers: Array, counted: Array) -> Array:
-    """Over samples and rows, a number a head."""
+    """Return the mean over samples and rows, for each head."""
     many = counted.sum((0, 2))
     total = np.where(counted, numbers, 0.0).sum((0, 2))
     return np.asarray(np.divide(total, many, out=np.full(len(many), np.nan), where=many > 0))

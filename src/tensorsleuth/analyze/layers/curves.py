@@ -1,4 +1,4 @@
-"""Layers over the steps: how large what leaves them is, how gradients flow back, how far weights move."""
+"""Layers over the steps: the size of their outputs, the gradients, and how far weights move."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class LayerCurve:
 
     name: str
     steps: Array
-    numbers: Array  # NaN where it is not known
-    bad: Array  # where the tensor held a NaN or an infinity
+    numbers: Array  # NaN if unknown
+    bad: Array  # whether the tensor held a NaN or an infinity
 
     def sample_nearest(self, step: int | None) -> int:
-        """The look nearest to a step; the last where none is asked for."""
+        """Return the sample nearest to a step, by default the last."""
         return len(self.steps) - 1 if step is None else int(np.abs(self.steps - step).argmin())
 
 
@@ -34,7 +34,7 @@ class LayerCurve:
 class ResidualGrowth:
     """The size of the residual signal after each block."""
 
-    family: str  # their names, with # for the numbers
+    family: str  # the names of the blocks, with # for the numbers
     layers: tuple[str, ...]
     sizes: tuple[float, ...]  # root mean squares
 
@@ -52,10 +52,10 @@ class LayerOutputStats:
     mean: float
     std: float
     norm: float
-    zeros: float  # their share
-    dead: float  # units of a ReLU that are zero for all; NaN of others
+    zeros: float  # as a share
+    dead: float  # units of a ReLU that are zero for all samples; NaN for other ops
     units: float
-    saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
+    saturated: float  # lost share of a tanh's or sigmoid's slope; NaN for other ops
     curve: LayerCurve
 
 
@@ -70,7 +70,7 @@ def layer_output(series: WatchedSeries, step: int | None = None) -> LayerOutputS
 
 
 def size_curve(series: WatchedSeries) -> LayerCurve:
-    """The root mean square of a layer's output: it does not depend on the batch, as the norm does."""
+    """Return the root mean square of a layer's output, which unlike the norm does not depend on the batch."""
     return LayerCurve(series.name, series.steps, np.hypot(series.mean, series.std), bad_samples(series))
 
 
@@ -79,7 +79,7 @@ def norm_curve(series: WatchedSeries) -> LayerCurve:
 
 
 def ratio_curve(series: WatchedSeries) -> LayerCurve:
-    """Update to weight. It is not known of a weight that was zero."""
+    """Return the ratio of update to weight, unknown for a weight of zero."""
     return LayerCurve(series.name, series.steps, series.ratio, bad_samples(series))
 
 
@@ -89,7 +89,7 @@ def bad_samples(series: WatchedSeries) -> Array:
 
 
 def gradient_flow(layer_statistics: LayerStatistics) -> list[LayerCurve]:
-    """The norm of all gradients of each layer, from the last layer to the first."""
+    """Return the norm of all gradients of each layer, from the last layer to the first."""
     groups: dict[str, list[WatchedSeries]] = {}
     for series in layer_statistics.gradients:
         groups.setdefault(series.name.rpartition("/")[0] or series.name, []).append(series)
@@ -99,7 +99,7 @@ def gradient_flow(layer_statistics: LayerStatistics) -> list[LayerCurve]:
 
 
 def _place(layer: str, places: dict[str, int]) -> int:
-    """Return a layer's place in the graph: its own, else that of the first in it, else of the layer around it."""
+    """Return a layer's place in the graph, else that of the first layer inside it, else that of the layer around it."""
     if layer in places:
         return places[layer]
     inner = [place for name, place in places.items() if name.startswith(f"{layer}/")]
@@ -118,7 +118,7 @@ def _summed_curve(layer: str, several: Sequence[WatchedSeries]) -> LayerCurve:
 
 
 def residual_growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[ResidualGrowth]:
-    """Return the growth over similar blocks in graph order: layers around others, and Add layers."""
+    """Return the growth over similar blocks in graph order: layers with sublayers, and Add layers."""
     names = [one.name for one in layers]
     around = {name for name in names if any(other.startswith(f"{name}/") for other in names)}
     families: dict[str, list[LayerCurve]] = {}
@@ -139,11 +139,11 @@ def _sizes(layer_curves: Sequence[LayerCurve], step: int | None) -> tuple[float,
 
 
 def common_layer_name(names: Sequence[str]) -> str:
-    """`gpt2/h_0` and `gpt2/h_1` are `gpt2/h_#`: a number that all have is part of their name."""
+    """Replace differing numbers: `gpt2/h_0` and `gpt2/h_1` become `gpt2/h_#`. A number that all share stays."""
     columns = iter(zip(*(LAYER_NUMBER.findall(_with_number(name)) for name in names), strict=True))
     return LAYER_NUMBER.sub(lambda number: number[0] if len(set(next(columns))) == 1 else "_#", _with_number(names[0]))
 
 
 def _with_number(name: str) -> str:
-    """The first of several, which Keras gives no number, with one."""
+    """Return a name with a number: Keras gives none to the first of several layers."""
     return f"{name}_0" if ADD_LAYER.search(name) is not None and not name[-1].isdigit() else name

@@ -1,4 +1,4 @@
-"""Why a run shows nothing of the inside of its model."""
+"""Why a run has no layer statistics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORD_AGAIN = "Record it again: sleuth run program.py"
 
 
 def explain_missing_stats(trace: Trace, layer_statistics: LayerStatistics, what: str) -> str:
-    """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
+    """Return a sentence or two: what was recorded instead, which setting prevented it, what to do."""
     name = trace.path.name
     if layer_statistics:
         return f"{name} shows no {what}: {_recorded_instead(trace, layer_statistics, what)}"
@@ -28,9 +28,9 @@ def explain_missing_stats(trace: Trace, layer_statistics: LayerStatistics, what:
 
 
 def unrecorded_functions(trace: Trace) -> list[str]:
-    """The functions that nothing is known of but what went in and came out, and why."""
+    """Return the functions whose inside was not recorded, and why."""
     return [
-        f"{entry['what']} was not seen ({first_line(str(entry['why']))})"
+        f"{entry['what']} was not recorded ({first_line(str(entry['why']))})"
         for entry in trace.not_covered
         if str(entry["what"]).startswith(INSIDE_PREFIX)
     ]
@@ -44,12 +44,12 @@ def _recorded_instead(trace: Trace, layer_statistics: LayerStatistics, what: str
     )
     there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
     were = "was" if sum(many for _, many in names) <= 1 else "were"
-    hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
-    reason = hint if what == "attention" else "ops were in no layer or name scope"
+    hint = "no softmax was found whose outputs weight values (docs/inside.md)"
+    reason = hint if what == "attention" else "the ops were in no layer or name scope"
     unseen = unrecorded_functions(trace)
-    if unseen:  # it may be in there
-        return f"{'; '.join(unseen[:3])}. Elsewhere {', '.join(there) or 'nothing'} {were} seen."
-    return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen.{_not_covered(trace)}"
+    if unseen:  # the statistics may be missing there
+        return f"{'; '.join(unseen[:3])}. Elsewhere {', '.join(there) or 'nothing'} {were} recorded."
+    return f"{reason}; {', '.join(there) or 'nothing else'} {were} recorded.{_not_covered(trace)}"
 
 
 def _setting(meta: dict[str, Any]) -> str | None:
@@ -70,11 +70,11 @@ def _setting(meta: dict[str, Any]) -> str | None:
 
 def _steps(trace: Trace) -> str:
     if run_folder.is_alive(trace.path):
-        return "it still runs, and no step that trains has been sampled yet. Ask again in a moment."
-    nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
+        return "it is still running, and no training step has been sampled yet. Try again in a moment."
+    nothing = "no model was called, and nothing trained, in a step that was to be sampled (docs/inside.md)."
     return f"{nothing}{_not_covered(trace)}"
 
 
 def _not_covered(trace: Trace) -> str:
     why = [f"{entry['what']} ({first_line(str(entry['why']))})" for entry in trace.not_covered]
-    return f" Not covered was {'; '.join(why[:3])}." if why else ""
+    return f" Not covered: {'; '.join(why[:3])}." if why else ""

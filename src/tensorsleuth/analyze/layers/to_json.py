@@ -17,7 +17,7 @@ def layers_to_json(
     flow: Sequence[LayerCurve],
     updates: Sequence[WatchedSeries],
 ) -> dict[str, Any]:
-    """Docs/transformers.md has the fields."""
+    """Return the fields listed in docs/transformers.md."""
     return {
         "layers": [_layer(one) for one in layers],
         "growth": [_growth(one) for one in grown],

@@ -1,1 +1,1 @@
-"""The memory of a recorded program: from a trace to living tensors, and their purpose."""
+"""The memory of a recorded program: from a trace to live tensors and their purpose."""

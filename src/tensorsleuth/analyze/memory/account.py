@@ -17,7 +17,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
-QUIET_SAMPLES = 5  # samples before a moment that tell what was in use without it
+QUIET_SAMPLES = 5  # earlier samples, which show the use without the running ops
 
 GROUP_KEYS: dict[str, Callable[[MemoryLabel], str]] = {
     "kind": lambda label: label.kind,
@@ -30,7 +30,7 @@ GROUP_KEYS: dict[str, Callable[[MemoryLabel], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A piece of memory that is in use at a moment."""
+    """A buffer that is in use at a moment."""
 
     label: MemoryLabel
     bytes: int
@@ -40,7 +40,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class HoldingGroup:
-    """Pieces that have something in common."""
+    """Buffers with something in common."""
 
     name: str
     bytes: int
@@ -52,16 +52,16 @@ class HoldingGroup:
 class GrowthParts:
     """The parts of the memory that a process took since recording began, in bytes."""
 
-    growth: int  # measured: of memory that is not mapped from files
+    growth: int  # measured, without memory mapped from files
     tensors: int
-    kept: int  # freed, and kept by malloc or TensorFlow's pool
-    own: int  # of Python and TensorFlow: what stayed in use between steps, and is in no tensor
-    working: int  # by the ops that run at that moment: what came into use since they began, and is in no tensor
+    kept: int  # freed, but kept by malloc or TensorFlow's pool
+    own: int  # of Python and TensorFlow: in use between steps, but in no tensor
+    working: int  # of the ops that run at that moment: in use since they began, but in no tensor
     rest: int
 
     @property
     def explained(self) -> float:
-        """Return the share of the growth that is attributed."""
+        """The share of the growth that is attributed."""
         return 1 - self.rest / self.growth if self.growth > 0 else 1.0
 
 
@@ -69,7 +69,7 @@ class MemoryAccount:
     """The memory of one process over time."""
 
     def __init__(self, process_index: ProcessIndex, row_range: RowRange | None = None) -> None:
-        """Take all rows, or a part of them."""
+        """Read all rows, or a part of them."""
         self.process_index = process_index
         self.process = process_index.process
         self.samples = process_index.process.memory
@@ -81,7 +81,7 @@ class MemoryAccount:
 
     @cached_property
     def samples_with_tensors(self) -> Array:
-        """For which samples the tensors are known: all, where all rows were looked at."""
+        """Return which samples have known tensors: all, if all rows were read."""
         if self._row_range is None or self._row_range.whole:
             return np.ones(len(self.samples), bool)
         times = np.sort(self.process.buffers["time"])
@@ -106,7 +106,7 @@ class MemoryAccount:
 
     @property
     def start(self) -> int:
-        """When recording began, in nanoseconds as rows have it."""
+        """The time at which recording began, in nanoseconds as in rows."""
         return int(self.samples["time"][0]) if len(self.samples) else 0
 
     def tensors_at(self, times: Array, which: Array | None = None) -> Array:
@@ -130,11 +130,11 @@ class MemoryAccount:
         found = [Holding(self.labels.label_of(life), life.bytes, life.born, life.died) for life in self.alive(time)]
         return sorted(found, key=lambda one: -one.bytes)
 
-    # ---- the measured side
+    # ---- measured
 
     @cached_property
     def peak(self) -> int:
-        """When it had most memory of its own: of the samples within 2 % of that, the one with most tensors."""
+        """The time of most memory, without mapped files: of the samples within 2 % of it, the one with most tensors."""
         anonymous = self.samples["anonymous"].astype(np.int64)
         least = anonymous[0] + 0.98 * (anonymous.max() - anonymous[0])
         near = np.flatnonzero((anonymous >= least) & self.samples_with_tensors)
@@ -143,7 +143,7 @@ class MemoryAccount:
         return int(self.samples["time"][near[int(most.argmax())]])
 
     def sample_index(self, time: int) -> int:
-        """The number of the last sample that is not after a time."""
+        """Return the number of the last sample that is not after a time."""
         at = int(np.searchsorted(self.samples["time"], np.uint64(max(time, 0)), "right")) - 1
         return max(at, 0)
 
@@ -158,7 +158,7 @@ class MemoryAccount:
         return GrowthParts(growth, tensors, kept, own, working, max(growth - tensors - kept - own - working, 0))
 
     def running_ops(self, time: int) -> list[OpInProgress]:
-        """The ops that were running."""
+        """Return the ops that were running."""
         return running_at(self.lifetimes, time)
 
     def _working(self, at: int, time: int) -> int:
@@ -182,12 +182,12 @@ class MemoryAccount:
 
     @property
     def uses_pool(self) -> bool:
-        """Did TensorFlow take tensors from a pool of its own."""
+        """Return whether TensorFlow took the memory of tensors from its own pool."""
         return bool(self.process.catalogue.meta.get("pool"))
 
     @cached_property
     def _kept_in_pool(self) -> Array:
-        """At each sample: what held tensors before, and holds none now."""
+        """At each sample, the bytes that held tensors before and hold none now."""
         if not self.uses_pool:
             return np.zeros(len(self.samples), np.int64)
         one_dnn_pool = OneDnnPool(life for life in self.lifetimes.all if not life.preexisting)
@@ -196,7 +196,7 @@ class MemoryAccount:
 
     @cached_property
     def _unknown(self) -> Array:
-        """At each sample: what is in use and in no tensor."""
+        """At each sample, the bytes in use outside of tensors."""
         times = self.samples["time"].astype(np.int64)
         return np.asarray(self._growth - self._kept - self._tensors_since(times))
 
@@ -205,13 +205,13 @@ class MemoryAccount:
         return self.tensors_at(times, np.flatnonzero([not life.preexisting for life in self.lifetimes.all]))
 
     def _own(self, at: int) -> int:
-        """Return the use outside tensors before this sample while no function ran: the least of the last few."""
+        """Return the use outside tensors before this sample while no function ran, the least of a few samples."""
         quiet = np.flatnonzero(self._quiet_samples[: at + 1])[-QUIET_SAMPLES:]
         return max(int(self._unknown[quiet].min()), 0) if len(quiet) else 0
 
     @cached_property
     def _quiet_samples(self) -> Array:
-        """Return which samples were taken while no function ran, and just after malloc was asked."""
+        """Return which samples were taken while no function ran, and just after malloc reported its use."""
         calls = self.process.calls
         ended = calls[calls["kind"] == CallKind.ENDED]
         begun = np.sort(ended["time"])
@@ -223,7 +223,7 @@ class MemoryAccount:
 
 
 def group_holdings(holdings: list[Holding], by: str) -> list[HoldingGroup]:
-    """Return the sums of holdings, the largest first."""
+    """Return groups of holdings, the largest first."""
     members: dict[str, list[Holding]] = {}
     for holding in holdings:
         members.setdefault(GROUP_KEYS[by](holding.label), []).append(holding)

@@ -1,4 +1,4 @@
-"""Rows of `process.buffers` as plain numbers, in the order of time: a field of a NumPy row takes ten times as long."""
+"""Rows of `process.buffers` as plain numbers, in order of time: fields of a NumPy row take ten times as long."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tensorsleuth.core.layout.rows import BufferKind, EventFlag
 from tensorsleuth.trace.dataflow.observed_tensor import uids_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
-ROWS_PER_BLOCK = 10_000  # rows that are plain numbers at a time
+ROWS_PER_BLOCK = 10_000  # converted to plain numbers at a time
 EAGER, GRAPH, FREED = map(int, BufferKind)  # members of an enum are slow to compare
 STEADY = int(EventFlag.STEADY)
 
 
 class BufferRow(NamedTuple):
-    """A tensor at a place in memory, or that it was freed there."""
+    """A tensor at a memory address, or the release of one."""
 
-    number: int  # of the row
+    number: int  # number of the row
     time: int
     kind: int
     tensor: int
@@ -32,11 +32,11 @@ class BufferRow(NamedTuple):
 
 
 class RowRange(NamedTuple):
-    """The rows that are looked at, in the order of time."""
+    """The rows to read, in order of time."""
 
     begin: int
     end: int
-    total: int  # how many there are
+    total: int  # number of all rows
 
     @property
     def whole(self) -> bool:
@@ -44,7 +44,7 @@ class RowRange(NamedTuple):
 
 
 def rows_around(process: ProcessTrace, time: int, most: int) -> RowRange:
-    """The rows before a time, and some after: near times have the same part."""
+    """Return the rows before a time and some after it. Similar times give the same range."""
     of, step = len(process.buffers), max(most // 4, 1)
     if of <= most:
         return RowRange(0, of, of)
@@ -54,13 +54,13 @@ def rows_around(process: ProcessTrace, time: int, most: int) -> RowRange:
 
 
 def newest_rows(process: ProcessTrace, most: int) -> RowRange:
-    """The newest rows."""
+    """Return the newest rows."""
     of = len(process.buffers)
     return RowRange(max(of - most, 0), of, of)
 
 
 def ordered_row_numbers(rows: Array, row_range: RowRange) -> Array:
-    """Their numbers, oldest first; before them those of eager tensors that were still held when the part begins."""
+    """Return the row numbers, oldest first, after those of eager tensors still held when the range begins."""
     order = np.argsort(rows["time"], kind="stable")
     earlier = order[: row_range.begin]
     return np.concatenate([_still_alive(rows, earlier), order[row_range.begin : row_range.end]])

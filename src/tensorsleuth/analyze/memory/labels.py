@@ -1,4 +1,4 @@
-"""The purpose of a piece of memory: its kind, op, layer and line."""
+"""The purpose of a buffer: its kind, op, layer and line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAPE = "gradient_tape/"
 
 @dataclass(frozen=True, slots=True)
 class MemoryLabel:
-    """The label of a piece of memory."""
+    """The purpose of a buffer."""
 
     name: str  # of the op, or of the variable
     kind: str
@@ -31,7 +31,7 @@ class MemoryLabel:
     layer: str | None
     file: str | None
     line: int | None
-    tensor: int  # its id
+    tensor: int  # tensor id
     process: int = 0
 
     @property
@@ -40,7 +40,7 @@ class MemoryLabel:
 
 
 class MemoryLabels:
-    """Finds them; nothing is looked up before it is asked for."""
+    """Finds the purpose of buffers, at first use."""
 
     def __init__(self, buffer_lifetimes: BufferLifetimes) -> None:
         self._process_index = buffer_lifetimes.process_index
@@ -63,11 +63,11 @@ class MemoryLabels:
         )
 
     def kind(self, buffer_lifetime: BufferLifetime) -> str:
-        """One of KINDS."""
+        """Return the kind of a buffer, one of KINDS."""
         return self.kinds([buffer_lifetime])[0]
 
     def kinds(self, lives: list[BufferLifetime]) -> list[str]:
-        """Return the kinds of many."""
+        """Return the kinds of many buffers."""
         rows = self._process.buffers[[life.row for life in lives]]
         columns = rows["tensor"].tolist(), (rows["kind"] == EAGER).tolist(), uids_of(rows).tolist()
         return [self._kind_of(*one) for one in zip(lives, *columns, strict=True)]
@@ -100,7 +100,7 @@ class MemoryLabels:
         return op.instance in self._catalogue.datasets
 
     def _is_differentiated(self, uid: int) -> bool:
-        """Did a gradient function take an eager tensor."""
+        """Return whether a gradient function took an eager tensor as input."""
         calls = self._process_index.call_graphs.calls
         ops = (calls.op(call) for call in calls.consumers(uid))
         return any(op is not None and (op.forward > 0 or op.type.startswith("__backward")) for op in ops)
@@ -120,12 +120,12 @@ class MemoryLabels:
 
     @cached_property
     def _optimizers(self) -> set[int]:
-        """Variables of an optimizer: Keras says so; of others, those that no gradient is taken through."""
+        """The variables of an optimizer: as Keras says, else those that no gradient goes through."""
         known = {uid for uid, (_, role) in self._catalogue.variables.items() if role == "optimizer"}
         return known | {uid for uid in self._bystanders() if uid not in self._catalogue.variables}
 
     def _bystanders(self) -> set[int]:
-        """Variables that functions which train use, but differentiate nothing of."""
+        """The variables that training functions use but do not differentiate."""
         used: dict[int, bool] = {}
         for instance, function in self._catalogue.called_functions():
             if instance.parent >= 0 or function.kind != "train":
@@ -137,7 +137,7 @@ class MemoryLabels:
         return {uid for uid, trained in used.items() if not trained}
 
     def _is_trained(self, handle: int) -> bool:
-        """Does an op that has a gradient take what is read from a variable."""
+        """Return whether an op with a gradient reads a variable."""
         reads = [op for op in self._process_index.consumers.node_consumers(handle) if not writes_variables(op.type)]
         takers = [taker for op in reads for taker in self._process_index.consumers.node_consumers(op.first_tensor)]
         return any(self._has_gradient(op) or _is_gradient(op) for op in [*reads, *takers])

@@ -1,7 +1,7 @@
-"""When a tensor inside of a function is let go: when the last op that takes it has run.
+"""When a tensor inside a function is released: when the last op that takes it has run.
 
-No row says so, but rows say when ops ended: each op that takes the tensor and puts out something that was seen marks an
-end. An op without a row (fused, or of integers) ended before the first that took what it put out.
+No row records this, but rows record the ends of ops. Each op that takes the tensor and has a recorded output marks
+an end. An op without a row (fused, or of integers) ended before the first of its consumers.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from tensorsleuth.trace.dataflow.value_flow import ValueSource
 from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
-MAX_DEPTH = 40  # ops without rows that are looked through
+MAX_DEPTH = 40  # ops without rows to follow
 
-EndMarks = tuple[frozenset[int], ...]  # the last of these; of each, the first
+EndMarks = tuple[frozenset[int], ...]  # the last of these sets, each with its earliest tensor
 
 
 @dataclass(frozen=True, slots=True)
 class LastUse:
-    """The end of a tensor: the latest of the marks, each the earliest of some tensors; or the call's end."""
+    """The end of a tensor: the latest of the marks, each the earliest of some tensors, or the end of the call."""
 
     marks: EndMarks = ()
     with_call: bool = False
-    assigned: tuple[int, ...] = ()  # arguments of the called function: the variables that keep it
+    assigned: tuple[int, ...] = ()  # arguments of the called function: the variables that keep the tensor
 
 
 class LastUses:
-    """Asks the recorded graph of one process."""
+    """Finds the ends in the recorded graph of one process."""
 
     def __init__(self, process_index: ProcessIndex) -> None:
         self._process_index = process_index
@@ -49,7 +49,7 @@ class LastUses:
 
     @cached_property
     def _returned(self) -> set[int]:
-        """Return the results that functions give to Python, or to a dataset."""
+        """The results that functions return to Python or to a dataset."""
         roots = [instance for instance, _ in self._catalogue.called_functions() if instance.parent < 0]
         return {
             source.tensor
@@ -59,7 +59,7 @@ class LastUses:
         }
 
     def last_use(self, tensor: int) -> LastUse:
-        """Return the end of a tensor by its id, the same each time that it is computed."""
+        """Return the end of a tensor by its id, which is the same each time the tensor is computed."""
         if tensor not in self._known:
             self._known[tensor] = self._find(tensor)
         return self._known[tensor]
@@ -78,7 +78,7 @@ class LastUses:
         return [one for mark in self._ready(op) for one in mark] if op is not None and op.node >= 0 else []
 
     def _handles(self, op: Op) -> list[int]:
-        """Return the argument of the called function that is the variable an op writes."""
+        """Return the arguments of the called function that are variables written by an op."""
         slots = self._slots(op)
         return [source.argument for source in slots[0] if source.argument >= 0] if slots else []
 
@@ -87,7 +87,7 @@ class LastUses:
         return self._flow.input_sources(instance, op.node) if instance is not None else []
 
     def _marks_of_run(self, op: Op, depth: int) -> EndMarks:
-        """Return the evidence that an op has run."""
+        """Return the marks that show that an op has run."""
         outputs = range(op.first_tensor, op.first_tensor + op.outputs)
         seen = [tensor for tensor in outputs if tensor in self._seen]
         if seen:
@@ -95,8 +95,8 @@ class LastUses:
         if depth > MAX_DEPTH or writes_variables(op.type):
             return self._ready(op)
         key = op.instance, op.node
-        if key not in self._later:  # once: in a step that was cut short, most ops were never seen
-            self._later[key] = self._ready(op)  # while it is found out: ops in a loop come after each other
+        if key not in self._later:  # only once: in a step that was cut short, most ops have no row
+            self._later[key] = self._ready(op)  # placeholder during the search: ops in a loop follow each other
             self._later[key] = self._shown_later(op, outputs, depth)
         return self._later[key]
 
@@ -111,6 +111,6 @@ class LastUses:
         return (frozenset().union(*later),) if later else self._ready(op)
 
     def _ready(self, op: Op) -> EndMarks:
-        """An op that nothing seen comes after runs as soon as it can: when the last of its inputs is there."""
+        """Return the inputs of an op without recorded consumers: it runs as soon as the last of them is computed."""
         sources = {source.tensor for slot in self._slots(op) for source in slot}
         return tuple(frozenset([tensor]) for tensor in sources if tensor in self._seen)

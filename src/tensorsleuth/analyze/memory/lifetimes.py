@@ -1,4 +1,4 @@
-"""The lives of buffers: from when memory is first seen to hold a tensor until nobody holds it any more."""
+"""The lifetimes of buffers, from the first record of a tensor there until nobody holds it any more."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from tensorsleuth.trace.process.process import TensorInfo
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
 FOREVER = np.iinfo(np.int64).max
-MAX_TENSOR_BYTES = 1 << 48  # bytes; a damaged row may say anything
+MAX_TENSOR_BYTES = 1 << 48  # in bytes; a damaged row may contain anything
 
 
 @dataclass(slots=True)
 class BufferLifetime:
-    """A piece of memory, for as long as it held one value or values that share it."""
+    """A buffer, for as long as it held one value or values that share it."""
 
     address: int
     bytes: int
     born: int  # nanoseconds, as in rows
-    row: int  # that it was first seen in, of `process.buffers`
-    needed_until: int = 0  # when the function that computed it needed it last
-    variable: int | None = None  # uid of the handle of the variable that it is, or was, the value of
-    preexisting: bool = False  # it was there when recording began
-    released: int = FOREVER  # when its last holder let go
-    holders: set[int] = field(default_factory=set)  # uids of eager tensors, and of handles of variables
+    row: int  # the first row, in `process.buffers`
+    needed_until: int = 0  # the time of its last use in the function that computed it
+    variable: int | None = None  # uid of the handle of the variable whose value it is or was
+    preexisting: bool = False  # it existed when recording began
+    released: int = FOREVER  # the time at which its last holder released it
+    holders: set[int] = field(default_factory=set)  # uids of eager tensors and of variable handles
 
     @property
     def died(self) -> int:
@@ -54,7 +54,7 @@ class BufferLifetime:
 
 
 class BufferLifetimes:
-    """Walks through the rows of one process in the order of time."""
+    """Reads the rows of one process in order of time."""
 
     def __init__(self, process_index: ProcessIndex, row_range: RowRange | None = None) -> None:
         self.process_index = process_index
@@ -64,7 +64,7 @@ class BufferLifetimes:
         self._catalogue = process_index.process.catalogue
         self._described: dict[int, TensorInfo | None] = {}
         self._here: dict[int, BufferLifetime] = {}  # by address
-        self._addresses: list[int] = []  # the same, sorted
+        self._addresses: list[int] = []  # the same addresses, sorted
         self._of_uid: dict[int, BufferLifetime] = {}
         self._of_variable: dict[int, BufferLifetime] = {}
         self._made: set[int] = set()  # handles that were made while recording
@@ -94,7 +94,7 @@ class BufferLifetimes:
             self._assign(*write)
 
     def _assignments(self) -> list[tuple[int, int, int]]:
-        """Time, handle and value of each eager assignment, latest first."""
+        """Return time, handle and value of each eager assignment, latest first."""
         ops = [op.id for op in self._catalogue.eager.values() if op.type == "AssignVariableOp"]
         calls = self._process.calls
         rows = calls[(calls["kind"] == CallKind.OP) & np.isin(calls["op"], ops) & (calls["inputs_count"] >= 2)]
@@ -122,7 +122,7 @@ class BufferLifetimes:
             life.holders.add(row.uid)
             self._of_uid[row.uid] = life
         if until > life.needed_until and not life.holders and life.address == row.address and life.bytes == row.bytes:
-            life.row = row.number  # an op wrote over its input: what is there now is needed for longer
+            life.row = row.number  # an op overwrote its input: the new value is needed for longer
         life.needed_until = max(life.needed_until, until)
         life.released = FOREVER
         if variable is not None:
@@ -135,7 +135,7 @@ class BufferLifetimes:
                 self._hold(handle, life, row.time)
 
     def _life_at(self, row: BufferRow, same: bool) -> BufferLifetime | None:
-        """The life that a tensor lies in: of a tensor that is still held, or `same`, of what is known to be there."""
+        """Return the lifetime that contains a tensor which is still held; `same`: any known one at the address."""
         address = row.address
         at = bisect_right(self._addresses, address) - 1
         life = self._here[self._addresses[at]] if at >= 0 else None
@@ -146,7 +146,7 @@ class BufferLifetimes:
         return life if life.is_held(row.time) and address + row.bytes <= life.address + life.bytes else None
 
     def _begin(self, row: BufferRow) -> BufferLifetime:
-        """Memory that is used anew: what was there is gone."""
+        """Begin a new lifetime: what the memory held before is gone."""
         buffer_lifetime = BufferLifetime(row.address, row.bytes, int(self._begun[row.number]), row.number)
         for address in self._overlapping(buffer_lifetime):
             gone = self._here.pop(address)
@@ -166,7 +166,7 @@ class BufferLifetimes:
         return self._addresses[at:to]
 
     def _end(self, buffer_lifetime: BufferLifetime, time: int) -> None:
-        """Its memory is somebody else's: nobody can hold it still, whatever we believed."""
+        """End a lifetime whose memory now holds another tensor, so that nobody can hold it any more."""
         buffer_lifetime.holders.clear()
         buffer_lifetime.needed_until = min(buffer_lifetime.needed_until, time)
         buffer_lifetime.released = (
@@ -177,7 +177,7 @@ class BufferLifetimes:
             else buffer_lifetime.needed_until
         )
 
-    # ---- who holds it
+    # ---- holders
 
     def _free(self, uid: int, time: int) -> None:
         life = self._of_uid.pop(uid, None)
@@ -199,7 +199,7 @@ class BufferLifetimes:
             self._hold(handle, life, time)
 
     def _hold(self, handle: int, buffer_lifetime: BufferLifetime, time: int) -> None:
-        """A variable has its value here; what it had before is let go."""
+        """Record that a variable has its value here, and release its earlier value."""
         had = self._of_variable.get(handle)
         if had is not buffer_lifetime:
             if had is not None:
@@ -209,7 +209,7 @@ class BufferLifetimes:
         buffer_lifetime.released = FOREVER
         buffer_lifetime.holders.add(handle)
 
-    # ---- what a row is about
+    # ---- the subject of a row
 
     def _tensor(self, number: int) -> TensorInfo | None:
         if number not in self._described:
@@ -217,7 +217,7 @@ class BufferLifetimes:
         return self._described[number]
 
     def _read(self, row: BufferRow, tensor_info: TensorInfo | None) -> int | None:
-        """The handle of the variable that a row shows the value of."""
+        """Return the handle of the variable whose value a row shows."""
         if tensor_info is None or tensor_info.type != "ReadVariableOp":
             return None
         if tensor_info.eager is not None:
@@ -238,5 +238,5 @@ class BufferLifetimes:
 
 
 def _is_result(tensor_info: TensorInfo | None) -> bool:
-    """Does a function give it back: its memory was seen inside."""
+    """Return whether a tensor is the result of a function, which has a row inside the function."""
     return tensor_info is not None and tensor_info.eager is not None and tensor_info.eager.instance >= 0

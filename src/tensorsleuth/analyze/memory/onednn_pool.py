@@ -1,4 +1,4 @@
-"""The pool that TensorFlow takes the memory of tensors from when it uses oneDNN, and never gives back to the system."""
+"""TensorFlow's memory pool for tensors under oneDNN, which is never returned to the system."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from tensorsleuth.analyze.memory.lifetimes import BufferLifetime
 from tensorsleuth.core.array import Array
 
-PoolPiece = tuple[int, int, int]  # address, end, when a tensor lay there first
+PoolPiece = tuple[int, int, int]  # address, end, time of the first tensor there
 
 
 class OneDnnPool:
-    """The used part of a pool: a page that a tensor once lay in stays resident."""
+    """The used part of a pool. A page that once held a tensor stays resident."""
 
     def __init__(self, lives: Iterable[BufferLifetime]) -> None:
         parts = sorted(_parts(_pieces(lives)))
@@ -28,7 +28,7 @@ class OneDnnPool:
 
 
 def _pieces(lives: Iterable[BufferLifetime]) -> list[PoolPiece]:
-    """Each piece of memory once, lowest address first: steps use the same pieces again and again."""
+    """Return each piece of memory once, lowest address first. Steps reuse the same pieces."""
     first: dict[tuple[int, int], int] = {}
     for life in lives:
         place = life.address, life.address + life.bytes
@@ -37,9 +37,9 @@ def _pieces(lives: Iterable[BufferLifetime]) -> list[PoolPiece]:
 
 
 def _parts(pool_pieces: list[PoolPiece]) -> Iterator[tuple[int, int]]:
-    """Cut pieces where others begin or end; when each part was first used, and its size."""
+    """Cut pieces where others begin or end. Yield the first use and the size of each part."""
     edges = sorted({edge for begin, end, _ in pool_pieces for edge in (begin, end)})
-    here: list[tuple[int, int]] = []  # a heap: the earliest of those that cover the part
+    here: list[tuple[int, int]] = []  # a heap: the earliest of the pieces that cover the part
     at = 0
     for begin, end in itertools.pairwise(edges):
         while at < len(pool_pieces) and pool_pieces[at][0] <= begin:

@@ -1,4 +1,4 @@
-"""When tensors were computed: many questions of one process answered at once."""
+"""The times at which tensors were computed, for many tensors of one process at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 class ComputeTimes:
-    """By TensorFlow's step id and tensor id: when it was computed next."""
+    """The times by TensorFlow's step id and tensor id."""
 
     def __init__(self, process_index: ProcessIndex) -> None:
         events = process_index.process.events
@@ -31,7 +31,7 @@ class ComputeTimes:
         return (step.astype(np.int64) << 32) | tensor
 
     def next_time(self, steps: Array, tensors: Array, times: Array) -> Array:
-        """The first time that each tensor was computed in that step, not before that time; NEVER where it was not."""
+        """Return the first time, not before `times`, at which each tensor was computed in that step, else NEVER."""
         if not len(self._keys):
             return np.full(len(steps), NEVER)
         at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
@@ -40,7 +40,7 @@ class ComputeTimes:
         return np.where(found, self._times[np.minimum(place, len(self._times) - 1)], NEVER)
 
     def last_time(self, steps: Array, tensors: Array, times: Array) -> Array:
-        """The last time that each tensor was computed in that step, before that time; 0 where it was not."""
+        """Return the last time, before `times`, at which each tensor was computed in that step, else 0."""
         if not len(self._keys):
             return np.zeros(len(steps), np.int64)
         at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
@@ -49,13 +49,13 @@ class ComputeTimes:
         return np.where(found, self._times[np.maximum(place - 1, 0)], 0)
 
     def _range(self, at: Array, tensors: Array, times: Array) -> tuple[Array, Array, Array]:
-        """Return the begin and end of a tensor's times, and the first that is not before a time."""
+        """Return begin and end of a tensor's times, and the first that is not before a time."""
         wanted = self._key(at, tensors)
         first, last = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
         return first, last, _first_not_before(self._times, first, last, times)
 
     def last_on_thread(self, threads: Array, times: Array) -> Array:
-        """When something was last computed on a thread, before that time; 0 where nothing was."""
+        """Return the last time before `times` at which each thread computed something, else 0."""
         found = np.zeros(len(times), np.int64)
         for thread in np.unique(threads).tolist():
             at, own = np.flatnonzero(threads == thread), np.sort(self._of_thread(thread))
@@ -68,7 +68,7 @@ class ComputeTimes:
         return np.asarray(events["time"][events["thread"] == thread], np.int64)
 
     def is_under_way(self, steps: Array) -> Array:
-        """Return the step ids of calls that never returned: tensors that they had not used yet are alive."""
+        """Return which step ids belong to calls that never returned: tensors that these had not used yet are alive."""
         calls = self._process_index.process.calls
         over = calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))]
         begun = np.setdiff1d(calls["call"][calls["kind"] == CallKind.FUNCTION], over)
@@ -77,7 +77,7 @@ class ComputeTimes:
         return np.isin(np.fromiter(found, np.int64, len(steps)), begun.astype(np.int64))
 
     def call_ends(self, steps: Array) -> Array:
-        """When the call came back that each of TensorFlow's step ids ran for; else the last that was seen of it."""
+        """Return when the call of each of TensorFlow's step ids returned, else the time of its last row."""
         calls = self._process_index.process.calls
         ended = calls[calls["kind"] == CallKind.ENDED]
         ends = dict(zip(ended["call"].tolist(), (ended["time"] + ended["duration"]).tolist(), strict=True))
@@ -95,7 +95,7 @@ def _latest(groups: Array, times: Array, count: int) -> Array:
 
 
 def _first_not_before(times: Array, first: Array, last: Array, wanted: Array) -> Array:
-    """For each range of a sorted column, the first place that is not before a time: by halves, all at once."""
+    """Return for each range of a sorted column the first position not before a time, by bisection of all at once."""
     low, high = first.copy(), last.copy()
     while (open_still := low < high).any():
         middle = (low + high) // 2
@@ -106,13 +106,13 @@ def _first_not_before(times: Array, first: Array, last: Array, wanted: Array) ->
 
 
 def release_times(rows: Array, last_uses: LastUses, compute_times: ComputeTimes) -> Array:
-    """When each of these rows of graphs' buffers was let go, as far as the graph tells."""
+    """Return when the buffer of each of these graph rows was released, as far as the graph shows."""
     steps, born = rows["step"], rows["time"].astype(np.int64)
     found = born.copy()
     call_ends = compute_times.call_ends(steps) if len(rows) else born
     unused = np.where(
         compute_times.is_under_way(steps), NEVER, born
-    )  # what no op has taken: of a call that is over, by none
+    )  # tensors without a consumer: none will come after the end of the call
     call_ends = np.maximum(call_ends, unused)
     for tensor in np.unique(rows["tensor"]).tolist():
         at = np.flatnonzero(rows["tensor"] == tensor)
@@ -127,9 +127,9 @@ def release_times(rows: Array, last_uses: LastUses, compute_times: ComputeTimes)
 
 
 def start_times(rows: Array, last_uses: LastUses, compute_times: ComputeTimes) -> Array:
-    """When the op began that computed each of these rows: its memory is taken then, its row is written at its end.
+    """Return when the op of each of these rows began: it takes the memory then, but its row is written at its end.
 
-    Not before its inputs were there, nor before what the same thread computed last.
+    The begin is not before the op's inputs were computed, nor before the thread's previous row.
     """
     steps, seen = rows["step"], rows["time"].astype(np.int64)
     found = compute_times.last_on_thread(rows["thread"], seen)

@@ -22,22 +22,22 @@ _STEP = re.compile(r"step\s*(\d+)")
 
 @dataclass(frozen=True)
 class MemoryCurve:
-    """Memory over time, in as many pieces as fit: seconds since recording began, bytes."""
+    """Memory over time, in at most so many intervals: seconds since recording began, bytes."""
 
     seconds: list[float]
-    resident: list[int]  # the most of each piece
-    tensors: list[int]  # at the moment of that
+    resident: list[int]  # the maximum of each interval
+    tensors: list[int]  # at the time of that maximum
 
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """One moment of a process, opened up, and all others as a curve."""
+    """One moment of a process in detail, and the others as a curve."""
 
     run: str
     pid: int
     account: MemoryAccount
     time: int
-    moment: str  # which moment: `the peak`, `step 3`, `2.5 s`
+    moment: str  # the moment: `the peak`, `step 3`, `2.5 s`
     holdings: list[Holding]
     parts: GrowthParts
 
@@ -60,7 +60,7 @@ class MemoryReport:
 
     @property
     def peak_own(self) -> int:
-        """Without files that are mapped, which need no room: what a limit is about, and `sleuth why` tells."""
+        """The peak without mapped files, which a limit does not count. `sleuth why` reports this number."""
         return int(self.account.samples["anonymous"].max())
 
     @property
@@ -69,7 +69,7 @@ class MemoryReport:
 
     @property
     def limit(self) -> int:
-        """Return the limit of the cgroup, 0 if there is none."""
+        """The limit of the cgroup, 0 if there is none."""
         return int(self.account.samples["group_limit"][-1])
 
     @cached_property
@@ -92,7 +92,7 @@ class MemoryReport:
         return MemoryCurve(seconds, samples["resident"][at].astype(np.int64).tolist(), tensors.tolist())
 
     def to_json(self, by: str) -> dict[str, Any]:
-        """The whole answer; docs/memory.md says what each field is."""
+        """Return the whole answer, with the fields listed in docs/memory.md."""
         curve = self.curve(200)
         return {
             "run": self.run,
@@ -111,14 +111,14 @@ class MemoryReport:
 
 
 def fullest_samples(samples: Array, pieces: int) -> list[int]:
-    """Return the sample with the most resident memory in each of so many pieces of time."""
+    """Return the sample with the most resident memory of each interval."""
     times = samples["time"].astype(np.int64)
     edges = np.linspace(times[0], times[-1], pieces + 1)
     return [_most(samples["resident"], times, *pair) for pair in pairwise(edges)]
 
 
 def _most(column: Any, times: Any, begins: float, ends: float) -> int:
-    """The number of the largest value between two times; of the last before them where there is none."""
+    """Return the index of the largest value between two times, else of the last value before them."""
     first, last = int(np.searchsorted(times, begins)), int(np.searchsorted(times, ends, "right"))
     return first + int(column[first:last].argmax()) if last > first else max(first - 1, 0)
 
@@ -164,7 +164,7 @@ def _holding_json(one: Holding, start: int) -> dict[str, Any]:
 
 
 def memory_reports(trace: Trace, at: str | None = None) -> list[MemoryReport]:
-    """An answer for each process that says something about memory, the largest first."""
+    """Return a report for each process with memory samples, the largest peak first."""
     found = [_answer(trace, account, at) for account in accounts_of(trace)]
     return sorted(found, key=lambda one: -one.peak_resident)
 
@@ -174,8 +174,8 @@ def accounts_of(trace: Trace) -> list[MemoryAccount]:
     accounts = [MemoryAccount(asked) for asked in process_indexes(trace) if len(asked.process.memory)]
     if not accounts:
         raise SleuthError(
-            f"{trace.path.name} says nothing about memory: it was recorded without the native library, or before "
-            "recordings did. Record it again: sleuth run program.py"
+            f"{trace.path.name} has no samples of memory: it was recorded without the native library, or by a version "
+            "that took none. Record it again: sleuth run program.py"
         )
     return accounts
 
@@ -185,7 +185,7 @@ def _answer(trace: Trace, memory_account: MemoryAccount, at: str | None) -> Memo
 
 
 def report_at(trace: Trace, memory_account: MemoryAccount, time: int, asked: str) -> MemoryReport:
-    """One moment of an account."""
+    """Return the report on one moment of an account."""
     pid = memory_account.process.catalogue.meta.get("pid")
     holdings, parts = memory_account.holdings(time), memory_account.growth_parts(time)
     return MemoryReport(
@@ -202,7 +202,7 @@ def _moment(memory_account: MemoryAccount, at: str | None) -> tuple[int, str]:
     try:
         seconds = float(at.strip().removesuffix("s"))
     except ValueError:
-        raise SleuthError(f"--at {at}: a time in seconds since recording began (2.5), or a step (step3).") from None
+        raise SleuthError(f"--at {at}: expected seconds since recording began (2.5), or a step (step3).") from None
     last = (int(memory_account.samples["time"][-1]) - memory_account.start) / 1e9
     if not 0 <= seconds <= last:
         raise SleuthError(f"--at {at}: the recording goes from 0 to {last:.2f} seconds.")
@@ -214,7 +214,7 @@ def _peak_of_step(memory_account: MemoryAccount, step: int) -> int:
     if not len(samples):
         steps = memory_account.samples["step"]
         raise SleuthError(
-            f"No sample was taken in step {step}; there are samples of steps {max(int(steps.min()), 0)} "
-            f"to {int(steps.max())}, about one every 50 ms. Ask for a time in seconds: --at 2.5"
+            f"No sample was taken in step {step}; the samples are from steps {max(int(steps.min()), 0)} "
+            f"to {int(steps.max())}, about one every 50 ms. Give a time in seconds: --at 2.5"
         )
     return int(samples["time"][int(samples["anonymous"].argmax())])

@@ -1,4 +1,4 @@
-"""The ops that were running at a moment: each thread's next row tells which op it was at."""
+"""The ops that were running at a moment. The next row of each thread shows its op."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tensorsleuth.analyze.memory.op_times import start_times
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.trace.query.ops import Op
 
-MAX_OP_NANOSECONDS = 60_000_000_000  # nanoseconds that an op may take
+MAX_OP_NANOSECONDS = 60_000_000_000  # the longest that an op is assumed to take
 
 
 @dataclass(frozen=True, slots=True)
 class OpInProgress:
-    """An op that had begun, and not ended."""
+    """An op that had begun and not ended."""
 
     op: Op
     begun: int
 
 
 def running_at(buffer_lifetimes: BufferLifetimes, time: int) -> list[OpInProgress]:
-    """Return the ops that run in functions, the earliest first."""
+    """Return the ops that were running in functions, the earliest first."""
     asked = buffer_lifetimes.process_index
     events = asked.process.events
     after = events[

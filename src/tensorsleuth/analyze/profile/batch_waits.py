@@ -1,7 +1,7 @@
-"""An op that takes a batch has ended before those that take the batch began, also where its own rows come later.
+"""Corrects times: an op that takes a batch ended before consumers of the batch began, even if its rows come later.
 
-A batch of images and labels: the images have a row, integers have none; what takes the labels may be run before
-the probe behind the images. It would then be told to have waited, and the op that did wait to have taken no time.
+In a batch of images and labels, the images have a row, but integers have none. A consumer of the labels may run before
+the probe of the images. It would then seem to have waited, and the op that did wait to have taken no time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tensorsleuth.core.array import Array
 def correct_batch_waits(
     rows: OpEnds, begin: Array, first: Array, takers: dict[int, set[int]]
 ) -> tuple[Array, Array, Array]:
-    """When ops began and ended and on which thread, put right; `takers` of what each op puts out without a row."""
+    """Return begin, end and thread of ops, corrected; `takers` are the consumers of outputs without a row."""
     begin, end, thread = begin.copy(), rows.end.copy(), rows.thread.copy()
     turns = _turns(rows)
     for op, some in takers.items():
@@ -36,7 +36,7 @@ def correct_batch_waits(
 
 
 def _turns(rows: OpEnds) -> Array:
-    """A number for each run of a function, and in it for each turn of a loop."""
+    """Return a number for each run of a function, and within it for each iteration of a loop."""
     _, runs = np.unique(rows.tf_step, return_inverse=True)
     _, turns = np.unique(rows.loop_turn, return_inverse=True)
     both: Array
@@ -45,8 +45,8 @@ def _turns(rows: OpEnds) -> Array:
 
 
 def _earliest(turns: Array, rows: Array, ends: Array) -> Array:
-    """For each turn which of some rows ended first, -1 where there is none."""
+    """Return for each iteration which of some rows ended first, -1 if there is none."""
     found = np.full(int(turns.max(initial=0)) + 1, -1, np.int64)
     order = rows[np.argsort(-ends[rows], kind="stable")]
-    found[turns[order]] = order  # what is written last stays
+    found[turns[order]] = order  # the last assignment wins
     return found

@@ -18,7 +18,7 @@ from tensorsleuth.trace.query.ops import Op
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """Input, compute or Python, its share of the time, and where in the program it is."""
+    """Input, compute or Python, its share of the time, and its line in the program."""
 
     by: str
     share: float
@@ -28,7 +28,7 @@ class Bottleneck:
 
 
 def find_bottleneck(profile: Profile) -> Bottleneck:
-    """The largest of the three that the program can do something about."""
+    """Return the largest of the three parts that the program can change."""
     wall, parts = max(profile.wall, 1), profile.parts
     shares = {
         "compute": (parts["ops"] + parts["eager"] + parts["unseen"]) / wall,
@@ -54,7 +54,7 @@ def _compute(profile: Profile, shares: dict[str, float]) -> Bottleneck:
 
 
 def _largest(all_spent: list[OpCost]) -> tuple[OpCost | None, int]:
-    """One op, of those of one type, layer and line that took most, and how much they took."""
+    """Return one op of the type, layer and line that took most time, and their time."""
     sums: dict[tuple[str, str | None, str | None, int | None], int] = defaultdict(int)
     for one in all_spent:
         sums[_place(one)] += one.time
@@ -76,7 +76,7 @@ def _input(profile: Profile, shares: dict[str, float]) -> Bottleneck:
 
 
 def _waiting(profile: Profile) -> Op | None:
-    """The op that waited longest; in a function without a line of the user's, the call of that."""
+    """Return the op that waited longest; in a function without a user line, the call of that function."""
     ops, made, run = profile.process_index.op_index.ops, profile.python_calls, profile.op_runs
     waits = np.flatnonzero(is_input(profile.process_index, run.op) & (run.call >= 0) & profile.within(run.end))
     if made.waits_for_input.any() or not len(waits):
@@ -99,7 +99,7 @@ def _python(profile: Profile, shares: dict[str, float]) -> Bottleneck:
 
 
 def _around_gap(profile: Profile) -> tuple[Op | None, Op | None]:
-    """The calls between which most of the time passed that no call took."""
+    """Return the calls between which the most time passed outside of calls."""
     made, ops = profile.python_calls, profile.process_index.op_index.ops
     gaps = np.maximum(made.begin[1:] - made.probe_end[:-1], 0)
     pairs: dict[tuple[int, int], int] = defaultdict(int)

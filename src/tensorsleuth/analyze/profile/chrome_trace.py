@@ -1,4 +1,4 @@
-"""The time as a trace that chrome://tracing and Perfetto open: the JSON of Chrome's trace event format."""
+"""The time as a trace for chrome://tracing and Perfetto, in the JSON of Chrome's trace event format."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tensorsleuth.analyze.profile.flame import FlameBar, flame_bars
 from tensorsleuth.analyze.profile.profile import Profile
 from tensorsleuth.core.errors import SleuthError
 
-STEPS_LANE = 0  # the number of the lane of steps; threads are numbered from 1
+STEPS_LANE = 0  # threads have lanes from 1 on
 
 
 def write_trace(profile: Profile, path: Path, run: str, whole: bool) -> int:
-    """Write the steps that the profile is about, or the whole run; how many events it has."""
+    """Write the steps of the profile, or the whole run; return the number of events."""
     told = list(trace_events(profile, run, whole))
     try:
         with path.open("w", encoding="utf-8") as file:
             json.dump({"traceEvents": told, "displayTimeUnit": "ms", "otherData": {"run": run}}, file)
     except OSError as error:
-        raise SleuthError(f"{path} cannot be written: {error.strerror}. Give another file: --chrome FILE") from error
+        raise SleuthError(f"{path} cannot be written: {error.strerror}. Name another file: --chrome FILE") from error
     return len(told)
 
 
 def trace_events(profile: Profile, run: str, whole: bool) -> Iterator[dict[str, Any]]:
-    """Complete events (`X`), nested by their times on each thread, and the names of the lanes (`M`)."""
+    """Yield complete events (`X`), nested by time on each thread, and the names of the lanes (`M`)."""
     steps = profile.steps
     chosen = np.ones(len(steps), bool) if whole else profile.chosen
     first, last = (int(steps.begin.min()), int(steps.end.max())) if whole else profile.time_range

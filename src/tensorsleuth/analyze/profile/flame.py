@@ -1,4 +1,4 @@
-"""The bars of what ran when: a lane for each thread; in it the function, the layers, the op."""
+"""Bars of what ran when: a lane for each thread, and in it the function, the layers, the op."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIPELINE = "input pipeline"
 
 @dataclass(frozen=True)
 class FlameBar:
-    """A stretch of time on a thread; times in nanoseconds, as the rows have them."""
+    """An interval on a thread; times in nanoseconds, as in rows."""
 
     thread: int
     depth: int
@@ -26,18 +26,18 @@ class FlameBar:
     begin: int
     end: int
     op: Op | None = None
-    event: int = -1  # the tensor that it put out, where that has a row
+    event: int = -1  # its output, if that has a row
 
 
 @dataclass(frozen=True)
 class _Leaf:
     call: int
-    path: tuple[tuple[str, str], ...]  # kind and name of what it is in, from the outside
+    path: tuple[tuple[str, str], ...]  # kind and name of the enclosing bars, outermost first
     bar: FlameBar
 
 
 def flame_bars(profile: Profile, begin: int, end: int) -> list[FlameBar]:
-    """All that ran in a stretch of time: Python's thread first, then those that ran functions."""
+    """Return all bars of an interval: Python's thread first, then threads that ran functions."""
     return [*_python(profile, begin, end), *_threads(profile, begin, end)]
 
 
@@ -72,14 +72,14 @@ def _threads(profile: Profile, begin: int, end: int) -> Iterator[FlameBar]:
 
 
 def _functions(profile: Profile) -> dict[int, str]:
-    """The name of the function of each call."""
+    """Return the name of the function of each call."""
     made, ops = profile.python_calls, profile.process_index.op_index.ops
     known = np.flatnonzero(made.is_function & (made.op >= 0)).tolist()
     return {int(made.call[at]): program_name(ops[int(made.op[at])].type) for at in known}
 
 
 def _nested(leaves: list[_Leaf]) -> Iterator[FlameBar]:
-    """The ops of a thread, one after the other, and around those that follow each other what they are in."""
+    """Yield the ops of a thread in order, and bars around consecutive ops of the same function or layer."""
     depth = 0
     while any(len(leaf.path) > depth for leaf in leaves):
         yield from _level(leaves, depth)

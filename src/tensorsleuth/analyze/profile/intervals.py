@@ -1,4 +1,4 @@
-"""Stretches of time put together: how much of any other stretch they cover, without counting anything twice."""
+"""Unions of intervals, which tell how much of another interval they cover without counting anything twice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tensorsleuth.core.array import Array
 
 
 class IntervalUnion:
-    """The union of stretches."""
+    """The union of some intervals."""
 
     def __init__(self, begins: Array, ends: Array) -> None:
         real = ends > begins
@@ -26,7 +26,7 @@ class IntervalUnion:
         return IntervalUnion(np.concatenate([self.begins, other.begins]), np.concatenate([self.ends, other.ends]))
 
     def covered_time(self, begins: Array, ends: Array) -> Array:
-        """Return the covered part of each span."""
+        """Return the covered part of each interval."""
         covered: Array = self._until(ends) - self._until(begins)
         return covered
 

@@ -1,4 +1,4 @@
-"""The rows that tell when an op in a function had ended: of tensors, and of ops that put out none."""
+"""The rows that show when an op in a function ended: rows of tensors, and end marks of ops without tensors."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ END_OF_TIME = 1 << 62
 
 
 def mark_id(place: int) -> int:
-    """Return the stand-in for a tensor of an op that has a mark and no row."""
+    """Return the stand-in tensor id of an op that has a mark but no row."""
     return _FIRST_MARK_ID + place
 
 
 @dataclass(frozen=True)
 class OpEnds:
-    """Columns, in the order in which looks were over; times in nanoseconds, as the rows have them."""
+    """Columns, in the order in which the probes ended; times in nanoseconds, as in rows."""
 
-    end: Array  # of the op: when the look at what it put out began
-    probe_end: Array  # when that look was over
+    end: Array  # of the op: when the probe of its output began
+    probe_end: Array  # when that probe ended
     thread: Array
-    tensor: Array  # its id; of an op that puts out none that is looked at, `mark_of` its place
-    op: Array  # place in `asked.index.ops`
+    tensor: Array  # tensor id; for an op without a recorded output, the `mark_id` of its place
+    op: Array  # place in the list of ops
     tf_step: Array  # TensorFlow's step id
-    loop_turn: Array  # which iteration of which loop
+    loop_turn: Array  # iteration and loop
     event: Array  # number of the event, or NO_EVENT
 
 
 def read_op_ends(process_index: ProcessIndex, begin: int = 0, end: int = END_OF_TIME) -> OpEnds:
-    """All of a process whose op is known, in a stretch of time."""
+    """Return the ends in an interval of all ops of a process that the catalogue knows."""
     parts = [_tensors(process_index, begin, end), _passed(process_index, begin, end)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[1], kind="stable")

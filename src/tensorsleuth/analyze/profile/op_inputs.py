@@ -1,4 +1,4 @@
-"""The recorded tensors that an op had to wait for: its inputs, or through unrecorded ones, theirs."""
+"""The recorded tensors that an op had to wait for: its inputs, or instead of an unrecorded one, its own inputs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from tensorsleuth.core.ops.kinds import INPUT_OPS
 from tensorsleuth.trace.dataflow.value_flow import ValueFlow
 from tensorsleuth.trace.query.ops import Op, OpIndex
 
-MAX_SOURCES = 64  # sources of one op: of a sum over thousands the last few tell as much
+MAX_SOURCES = 64  # of a sum over thousands, the last few are enough
 
 
 class OpSources:
-    """The sources of ops, among what has rows."""
+    """The sources of ops, among tensors with rows."""
 
     def __init__(self, index: OpIndex, seen: set[int]) -> None:
         self._index = index
         self._process = index.process
         self._seen = seen
         self._flow = ValueFlow(index.process)
-        self.takers: dict[
-            int, set[int]
-        ] = {}  # ops that take a batch -> those that take an output of theirs without a row
+        self.takers: dict[int, set[int]] = {}  # ops that take a batch -> consumers of their outputs without a row
 
     def sources(self, op: Op) -> list[int]:
-        """Return the recorded sources of an op in a function: tensor ids, marks; empty for an eager op."""
+        """Return the recorded sources of an op in a function as tensor ids and marks; empty for an eager op."""
         instance = self._process.catalogue.instances.get(op.instance)
         if instance is None or op.node < 0:
             return []
@@ -58,7 +56,7 @@ class OpSources:
         return further
 
     def _other_evidence(self, instance: Instance, node: Node, number: int) -> list[int]:
-        """Return the other evidence of a node whose output has no row: its mark, and its other outputs."""
+        """Return what else shows the end of a node whose output has no row: its mark, and its other outputs."""
         first = instance.first_tensor + node.first_output
         ids = [mark_id(self._index.op_number(instance.id, number)), *range(first, first + len(node.dtypes))]
         return [id for id in ids if id in self._seen]

@@ -1,9 +1,9 @@
-"""When each op in a function ran, from when the probes behind it did.
+"""When each op in a function ran, from the times of the probes behind it.
 
-TensorFlow runs a probe right after the op that it stands behind, on the same thread: an op that takes more than a few
-microseconds is alone in the list of what its thread is to run next. So an op ended when the look at its output
-began, and began when the last of its inputs had been looked at and its thread was done with the row before.
-What ran in between and has no row is counted in: views and integers on the way to the op, mostly.
+TensorFlow runs a probe right after its op, on the same thread: an op that takes more than a few microseconds is alone
+in the queue of its thread. So an op ended when the probe of its output began. It began when the probes of its inputs
+had ended and its thread had finished the row before. Ops in between without a row count as part of the op; these
+are mostly views and integers among its inputs.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class OpRuns:
-    """Columns, a row a look: an op with several outputs has several, of which only the first lasts."""
+    """Columns, a row for each probe. An op with several outputs has several rows: only the first has a duration."""
 
     begin: Array
     end: Array
     probe_end: Array
     thread: Array
-    op: Array  # place in `asked.index.ops`
-    call: Array  # that Python waits for; -1 for what a dataset runs by itself
+    op: Array  # place in the list of ops
+    call: Array  # the call that Python waits for; -1 for a dataset's own run
     event: Array
-    is_extra_output: Array  # another output of the op in the row before
+    is_extra_output: Array  # another output of the op in an earlier row
 
     def __len__(self) -> int:
         return len(self.begin)
 
 
 def op_runs(process_index: ProcessIndex, begin: int = 0, end: int = END_OF_TIME) -> OpRuns:
-    """Return the recorded ops of a process that ran in functions, in a span of time."""
+    """Return the recorded ops in functions of a process that ran in an interval."""
     rows = read_op_ends(process_index, begin, end)
     op_sources = OpSources(process_index.op_index, set(np.unique(rows.tensor).tolist()))
     calls = process_index.calls_of_tf_steps(rows.tf_step)
@@ -52,7 +52,7 @@ def op_runs(process_index: ProcessIndex, begin: int = 0, end: int = END_OF_TIME)
 
 
 def _thread_free(rows: OpEnds) -> Array:
-    """When each row's thread was done with the row before; 0 for its first."""
+    """Return when each row's thread had finished the row before; 0 for its first."""
     order = np.argsort(rows.thread, kind="stable")
     threads, looked = rows.thread[order], rows.probe_end[order]
     free = np.zeros(len(order), np.int64)
@@ -61,7 +61,7 @@ def _thread_free(rows: OpEnds) -> Array:
 
 
 def _extra_outputs(rows: OpEnds) -> Array:
-    """Is a row that of a second output: the same op, run and turn of a loop as an earlier one."""
+    """Return which rows are second outputs: the same op, run and iteration as an earlier row."""
     order = np.lexsort((rows.probe_end, rows.loop_turn, rows.op, rows.tf_step))
     same = [column[order][1:] == column[order][:-1] for column in (rows.tf_step, rows.op, rows.loop_turn)]
     again = np.zeros(len(order), bool)
@@ -70,7 +70,7 @@ def _extra_outputs(rows: OpEnds) -> Array:
 
 
 def _call_starts(process_index: ProcessIndex, calls: Array, ends: Array) -> Array:
-    """When the function of each call began to run, as far as is known; nothing in it began before."""
+    """Return when the function of each call began, as far as known; no op in it began earlier."""
     rows = process_index.process.calls
     made, joined = (rows[rows["kind"] == kind] for kind in (CallKind.FUNCTION, CallKind.JOIN))
     times = [KeyLookup(some["call"].astype(np.int64), some["time"].astype(np.int64))(calls) for some in (made, joined)]
@@ -78,11 +78,11 @@ def _call_starts(process_index: ProcessIndex, calls: Array, ends: Array) -> Arra
 
 
 def _inputs_ready(process_index: ProcessIndex, rows: OpEnds, op_sources: OpSources) -> Array:
-    """When the last of each row's inputs had been looked at, in the same run; 0 where none was."""
+    """Return when the last probe of each row's inputs ended, in the same run; 0 if none is recorded."""
     ready = np.zeros(len(rows.end), np.int64)
     sources = {op: op_sources.sources(process_index.op_index.ops[op]) for op in np.unique(rows.op).tolist()}
     latest = _Latest(rows)
-    for place in range(max(map(len, sources.values()), default=0)):  # a table of all would be ops times inputs
+    for place in range(max(map(len, sources.values()), default=0)):  # a table of all would have ops × inputs entries
         column = np.full(len(process_index.op_index.ops), -1, np.int64)
         for op, tensors in sources.items():
             column[op] = tensors[place] if place < len(tensors) else -1
@@ -91,13 +91,13 @@ def _inputs_ready(process_index: ProcessIndex, rows: OpEnds, op_sources: OpSourc
 
 
 class _Latest:
-    """When a tensor was last looked at before each row ended, in the row's run."""
+    """When a tensor's last probe before each row ended, in the same run."""
 
     def __init__(self, rows: OpEnds) -> None:
         self._rows = rows
         _, self._runs = np.unique(rows.tf_step, return_inverse=True)
         self._size = len(rows.end) + 1
-        self._ranks = np.searchsorted(rows.probe_end, rows.end, "left")  # how many looks were over when the op ended
+        self._ranks = np.searchsorted(rows.probe_end, rows.end, "left")  # probes that had ended when the op ended
         self._tensors = int(rows.tensor.max(initial=0)) + 1
         keys, places = self._keys(rows.tensor), np.arange(len(rows.end))
         order = np.lexsort((places, keys))

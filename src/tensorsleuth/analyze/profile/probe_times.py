@@ -1,4 +1,4 @@
-"""The overhead of each probe, from the rows: `look_bits` in native/src/files/rows.h writes it."""
+"""The duration of each probe, from the rows: `look_bits` in native/src/files/rows.h encodes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorsleuth.core.layout.rows import SAMPLE_TIME_CODES, SAMPLE_TIME_SHIFT
 
 
 def _middle(code: int) -> int:
-    """The middle of the durations that are written alike, in nanoseconds; 0 where none was written."""
+    """Return the middle of the durations with this code in nanoseconds, 0 for no duration."""
     exponent, quarter = code >> 2, code & 3
     return int((4.5 + quarter) * 2.0 ** (exponent - 2)) if exponent else 0
 
@@ -18,6 +18,6 @@ _NANOSECONDS = np.array([_middle(code) for code in range(SAMPLE_TIME_CODES)], np
 
 
 def probe_durations(flags: Array) -> Array:
-    """Nanoseconds, of the flags of events."""
+    """Return nanoseconds, from the flags of events."""
     times: Array = _NANOSECONDS[(flags >> SAMPLE_TIME_SHIFT) & (SAMPLE_TIME_CODES - 1)]
     return times

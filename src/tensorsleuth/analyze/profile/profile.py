@@ -1,4 +1,4 @@
-"""A run's time, asked of its trace: what each step went into, by op, layer and line."""
+"""The time of a run, from its trace: the parts of each step, by op, layer and line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tensorsleuth.trace.reader import Trace
 
 
 class Profile:
-    """The time of one process, over some of its steps: the usual ones, or one that is asked for."""
+    """The time of one process over some of its steps: all typical steps, or a requested one."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Profile:
         alone: bool = False,
         known: tuple[PythonCalls, StepBounds] | None = None,
     ) -> None:
-        """`alone`: look at the ops of no other step. `known`: the calls and steps, where they were made before."""
+        """`alone`: read the ops of no other step. `known`: the calls and steps, if already made."""
         self.process_index = process_index
         self._all = not alone
         self.python_calls = known[0] if known else read_python_calls(process_index)
@@ -41,7 +41,7 @@ class Profile:
         if not chosen.any():
             numbers = self.steps.number
             known = f"steps {numbers.min()} to {numbers.max()}" if len(numbers) else "none"
-            raise SleuthError(f"step {step} was not recorded; there are {known}. Take one of these: --step N")
+            raise SleuthError(f"step {step} was not recorded; recorded are {known}. Choose one: --step N")
         return chosen
 
     @cached_property
@@ -50,7 +50,7 @@ class Profile:
 
     @property
     def time_range(self) -> tuple[int, int]:
-        """When the first of the steps that it is about began, and the last ended."""
+        """The begin of the first covered step, and the end of the last."""
         begins, ends = self.steps.begin[self.chosen], self.steps.end[self.chosen]
         return (int(begins.min()), int(ends.max())) if len(begins) else (0, 0)
 
@@ -60,65 +60,65 @@ class Profile:
 
     @property
     def count(self) -> int:
-        """Return the number of steps that it covers."""
+        """The number of covered steps."""
         return int(self.chosen.sum())
 
     @property
     def wall(self) -> int:
-        """Return the time that they took together, in nanoseconds."""
+        """The total time of the covered steps, in nanoseconds."""
         return int((self.steps.end - self.steps.begin)[self.chosen].sum())
 
     @property
     def parts(self) -> dict[str, int]:
-        """Return the parts of the time; they add up to `wall`."""
+        """The parts of the time, which add up to `wall`."""
         return {name: int(times[self.chosen].sum()) for name, times in self.split.parts.items()}
 
     @cached_property
     def op_costs(self) -> list[OpCost]:
-        """By op of the program. Threads run ops at once, so that it may add up to more than `wall`."""
+        """The time by op of the program. Threads run in parallel, so that it may add up to more than `wall`."""
         return op_costs(self.process_index, self.python_calls, self.op_runs, self.split, self.within)
 
     def within(self, times: Array) -> Array:
-        """Return which of some times lie in a step that it covers."""
+        """Return which times lie in a covered step."""
         at = np.searchsorted(self.steps.begin, times, "right") - 1
         inside = (at >= 0) & (times <= self.steps.end[at]) if len(self.steps) else np.zeros(len(times), bool)
         found: Array = inside & self.chosen[at] if len(self.steps) else inside
         return found
 
     def table(self, by: str) -> list[TimeRow]:
-        """Summed up by op, layer or line, the most time first."""
+        """Return sums by op, layer or line, the most time first."""
         lines = time_table(self.op_costs, by)
         return [replace(line, text=self._text(line)) for line in lines] if by == "line" else lines
 
     def _text(self, time_row: TimeRow) -> str:
-        """The line as it was when it ran."""
+        """Return the text of a row's line as it was during the run."""
         source = self.process_index.process.catalogue.sources.get(time_row.file or "", "").split("\n")
         return source[time_row.line - 1].strip() if time_row.line and 0 < time_row.line <= len(source) else ""
 
     @property
     def threads(self) -> int:
-        """Return the number of threads that ran ops of functions."""
+        """The number of threads that ran ops of functions."""
         return len(np.unique(self.op_runs.thread[self.op_runs.call >= 0]))
 
 
 def busiest_process(trace: Trace) -> int:
-    """The number of the process that called TensorFlow most."""
+    """Return the number of the process with the most calls of TensorFlow."""
     return max(range(len(trace.processes)), key=lambda at: trace.processes[at].call_count)
 
 
 def profile_of(trace: Trace, step: int | None = None) -> Profile:
-    """Return the profile of the process that called TensorFlow most."""
+    """Return the profile of the process with the most calls of TensorFlow."""
     if not trace.processes:
         raise SleuthError(f"{trace.path} holds no recorded process. Record one: sleuth run program.py")
     number = busiest_process(trace)
     profile = Profile(ProcessIndex(trace.processes[number], number), step)
     if not len(profile.python_calls):
-        raise SleuthError(f"{trace.path.name} has no call of TensorFlow's in it. See what it holds: sleuth info")
+        raise SleuthError(f"{trace.path.name} has no call of TensorFlow. To see its content: sleuth info")
     return profile
 
 
 def other_processes(trace: Trace, profile: Profile) -> list[ProcessTrace]:
-    """The processes that it is not about."""
+    """Return the processes that the profile does not cover."""
     return [
         process for process in trace.processes if process is not profile.process_index.process and process.call_count
     ]

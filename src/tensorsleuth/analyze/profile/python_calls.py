@@ -1,4 +1,4 @@
-"""The calls that Python made, one after the other on the thread that trains: ops, and functions."""
+"""The calls of ops and functions that Python made, in order, on the training thread."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class PythonCalls:
-    """Columns, in the order of time; nanoseconds, as the rows have them."""
+    """Columns, in order of time; nanoseconds, as in rows."""
 
     begin: Array
     end: Array
-    probe_end: Array  # when what it returned had been looked at
+    probe_end: Array  # when the probe of its result ended
     call: Array
     step: Array
-    op: Array  # place in `asked.index.ops`, -1 where it is not known
-    is_function: Array  # is it a call of a function
-    waits_for_input: Array  # does it wait for the next batch
+    op: Array  # place in the list of ops, -1 if unknown
+    is_function: Array  # whether it is a call of a function
+    waits_for_input: Array  # whether it waits for the next batch
     thread: int
 
     def __len__(self) -> int:
@@ -32,7 +32,7 @@ class PythonCalls:
 
 
 def read_python_calls(process_index: ProcessIndex) -> PythonCalls:
-    """The calls of the thread that spent most of its time in them."""
+    """Return the calls of the thread that spent most of its time in them."""
     rows = process_index.process.calls
     rows = rows[(rows["kind"] == CallKind.OP) | (rows["kind"] == CallKind.ENDED)]
     thread = _busiest(rows)
@@ -57,14 +57,14 @@ def _busiest(rows: Array) -> int:
 
 
 def _places(process_index: ProcessIndex, ops: Array) -> Array:
-    """Return each eager op's place in `asked.index.ops`."""
+    """Return each eager op's place in the list of ops."""
     known = {op.eager: place for place, op in enumerate(process_index.op_index.ops) if op.eager >= 0}
     return np.array([known.get(op, -1) for op in ops.tolist()], np.int64)
 
 
 def _probe_ends(process_index: ProcessIndex) -> KeyLookup:
-    """When the last look at what a call returned was over."""
+    """Return when the last probe of each call's results ended."""
     events = process_index.process.events
     rows = events[events["kind"] == EventKind.EAGER]
-    order = np.argsort(rows["time"], kind="stable")  # of equal keys the last counts
+    order = np.argsort(rows["time"], kind="stable")  # if a key occurs twice, the last value counts
     return KeyLookup(rows["step"][order].astype(np.int64), rows["time"][order].astype(np.int64))

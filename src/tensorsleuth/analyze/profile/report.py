@@ -18,12 +18,12 @@ from tensorsleuth.trace.reader import Trace
 
 @dataclass(frozen=True)
 class ProfileReport:
-    """Times in nanoseconds."""
+    """The answer with all times in nanoseconds."""
 
     run: str
-    step: int | None  # where one was asked for
-    steps: int  # that it is about
-    left_out: int  # steps in which something ran for the first time
+    step: int | None  # the requested step, if any
+    steps: int  # number of covered steps
+    left_out: int  # steps in which a function or op ran for the first time
     wall: int
     bottleneck: Bottleneck
     parts: dict[str, int]
@@ -32,11 +32,11 @@ class ProfileReport:
     notes: list[str]
 
     def total_time(self, by: str) -> int:
-        """Return the sum of a table's lines."""
+        """Return the sum of a table's rows."""
         return sum(line.time for line in self.tables[by])
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the fields of `sleuth profile --json`."""
         told = {
             by: [row_to_json(line, self.total_time(by), self.steps) for line in lines]
             for by, lines in self.tables.items()
@@ -59,7 +59,7 @@ class ProfileReport:
 
 
 def make_profile_report(trace: Trace, step: int | None = None) -> tuple[ProfileReport, Profile]:
-    """Return the report on the process that called TensorFlow most."""
+    """Return the report on the process with the most calls of TensorFlow."""
     profile = profile_of(trace, step)
     made = ProfileReport(
         trace.path.name,
@@ -87,7 +87,7 @@ def _notes(trace: Trace, profile: Profile) -> list[str]:
 
 
 def _closed(profile: Profile) -> list[str]:
-    """Functions in which nothing was looked at."""
+    """Return notes on functions in which nothing was recorded."""
     made, ops = profile.python_calls, profile.process_index.op_index.ops
     looked_into = set(made.op[np.isin(made.call, np.unique(profile.op_runs.call))].tolist())
     closed = {
@@ -99,7 +99,7 @@ def _closed(profile: Profile) -> list[str]:
 
 def _missing(profile: Profile) -> list[str]:
     lost = profile.process_index.process.lost_events
-    return [f"{lost:,} of the oldest rows were written over: their ops are missing."] if lost else []
+    return [f"{lost:,} of the oldest rows were overwritten: their ops are missing."] if lost else []
 
 
 def _traced(profile: Profile) -> list[str]:
@@ -113,7 +113,7 @@ def _at_once(profile: Profile) -> list[str]:
     """Return a note if the table adds up to more than the time."""
     if profile.threads < 2:
         return []
-    return [f"{profile.threads} threads ran ops at once: their times add up to more than the step's."]
+    return [f"{profile.threads} threads ran ops in parallel: their times add up to more than the step's."]
 
 
 def _elsewhere(trace: Trace, profile: Profile) -> list[str]:

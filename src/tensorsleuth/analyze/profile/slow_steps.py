@@ -1,4 +1,4 @@
-"""The slowest steps, and what was different in them."""
+"""The slowest steps, and how they differ from typical ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tensorsleuth.analyze.profile.profile import Profile
 from tensorsleuth.analyze.profile.time_split import PART_TITLES, PARTS
 
 MAX_SLOW_STEPS = 5
-SLOW_FACTOR = 1.1  # times the usual step
+SLOW_FACTOR = 1.1  # times a typical step
 
 
 @dataclass(frozen=True)
 class SlowStep:
-    """A step, its nanoseconds, and why it took them."""
+    """A step, its nanoseconds, and the reason."""
 
     step: int
     time: int
@@ -24,7 +24,7 @@ class SlowStep:
 
 
 def slowest_steps(profile: Profile, most: int = MAX_SLOW_STEPS) -> list[SlowStep]:
-    """The slowest first; none that took as long as most do."""
+    """Return the slowest steps, the slowest first, without steps of typical duration."""
     times = profile.steps.end - profile.steps.begin
     usual = max(int(np.median(times[profile.steps.typical])), 1) if len(times) else 1
     order = [at for at in np.argsort(-times, kind="stable")[:most].tolist() if times[at] > SLOW_FACTOR * usual]
@@ -38,7 +38,7 @@ def _why(profile: Profile, at: int) -> str:
     steps = profile.steps
     first = [name for name in steps.first_runs[at] if name not in steps.retraced[at]]
     if steps.retraced[at]:
-        return f"{', '.join(steps.retraced[at])} was traced again, for other arguments"
+        return f"{', '.join(steps.retraced[at])} was retraced, for other arguments"
     if first:
         return f"first call of {', '.join(first)}: tracing and optimizing"
     return _excess(profile, at)

@@ -1,4 +1,4 @@
-"""The bounds of training steps, on the thread that trains."""
+"""The bounds of training steps on the training thread."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class StepBounds:
-    """Columns, a row a step in the order of time. A step lasts until the next begins: Python in between is its own."""
+    """Columns, a row for each step in order of time. A step lasts until the next begins."""
 
     number: Array
     begin: Array
     end: Array
-    first: Array  # of its calls, in `PythonCalls`
-    last: Array  # one behind its last
+    first: Array  # index of its first call, in `PythonCalls`
+    last: Array  # index after its last call
     first_runs: list[tuple[str, ...]]  # functions that ran for the first time in it
-    retraced: list[tuple[str, ...]]  # those of them that were traced before, for other arguments
+    retraced: list[tuple[str, ...]]  # those that had been traced before, for other arguments
 
     def __len__(self) -> int:
         return len(self.number)
 
     @property
     def typical(self) -> Array:
-        """Return the steps in which nothing ran for the first time; all steps if there are no others."""
+        """Return which steps had no first run of a function; all steps if every step had one."""
         usual = np.array([not new for new in self.first_runs], bool)
         return usual if usual.any() else np.ones(len(self.first_runs), bool)
 
 
 def steps_of(process_index: ProcessIndex, python_calls: PythonCalls) -> StepBounds:
-    """The steps of the thread that trains."""
+    """Return the steps of the training thread."""
     if not len(python_calls):
         none = np.empty(0, np.int64)
         return StepBounds(none, none, none, none, none, [], [])
@@ -48,7 +48,7 @@ def steps_of(process_index: ProcessIndex, python_calls: PythonCalls) -> StepBoun
 
 
 def _beginnings(python_calls: PythonCalls) -> Array:
-    """The first call of each step. Who takes the next batch has begun the next step."""
+    """Return the first call of each step. Taking the next batch begins the next step."""
     changes = (np.flatnonzero(python_calls.step[1:] != python_calls.step[:-1]) + 1).tolist()
     first = [0]
     for change in changes:
@@ -61,7 +61,7 @@ def _beginnings(python_calls: PythonCalls) -> Array:
 def _first_runs(
     process_index: ProcessIndex, python_calls: PythonCalls, first: Array
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """For each step the functions that were new in it, and which of them only to TensorFlow."""
+    """Return for each step its new functions, and those that were only retraced."""
     new: list[list[str]] = [[] for _ in first]
     retraced: list[list[str]] = [[] for _ in first]
     known: set[str] = set()

@@ -27,18 +27,18 @@ PART_TITLES = {
 
 @dataclass(frozen=True)
 class TimeSplit:
-    """Nanoseconds of each part, a column a part and a row a step; and what of the time is covered by what was seen."""
+    """Nanoseconds of each part, a column for each part and a row for each step, with the covered intervals."""
 
     parts: dict[str, Array]
-    recorded: IntervalUnion  # ops, input, eager ops and probes
-    input: IntervalUnion  # waiting and nothing else
+    recorded: IntervalUnion  # by ops, input, eager ops and probes
+    input: IntervalUnion  # waiting for input and nothing else
 
 
 def is_input(process_index: ProcessIndex, ops: Array) -> Array:
-    """Return which of some ops wait for the next batch."""
+    """Return which ops wait for the next batch."""
     takes = np.array(
         [op.type.startswith(INPUT_OPS) for op in process_index.op_index.ops] + [False], bool
-    )  # the last is also -1
+    )  # the last entry answers for -1
     found: Array = takes[ops]
     return found
 
@@ -46,7 +46,7 @@ def is_input(process_index: ProcessIndex, ops: Array) -> Array:
 def split_time(
     process_index: ProcessIndex, python_calls: PythonCalls, run: OpRuns, step_bounds: StepBounds
 ) -> TimeSplit:
-    """Return the parts of each step, in this order: work during an op counts as the op."""
+    """Return the parts of each step, in this order: anything that runs during an op counts as the op."""
     waits = is_input(process_index, run.op)
     ours = np.isin(run.call, python_calls.call)
     plain = ~python_calls.is_function & ~python_calls.waits_for_input

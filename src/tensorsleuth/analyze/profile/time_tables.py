@@ -1,4 +1,4 @@
-"""Sums of time by what it was spent on: types of ops, layers, lines."""
+"""Sums of time by op type, layer and line."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class OpCost:
-    """An op of the program and the time that went into it."""
+    """An op of the program and the time that it took."""
 
     op: Op
-    kind: str  # op, eager, or unseen: what of a function was not looked at
+    kind: str  # op, eager, or unseen: the unrecorded time of a function
     time: int  # nanoseconds
-    count: int  # how often it ran
+    count: int  # number of runs
 
 
 @dataclass(frozen=True)
 class TimeRow:
-    """A row of a table: what the time went into, how much, and of what the most."""
+    """A row of a table: its name, its time, and its largest contributor."""
 
     name: str
     time: int
     count: int
-    main_op: str  # the type of the ops that took most of it
+    main_op: str  # the type of the ops with the most time
     file: str | None = None
     line: int | None = None
-    text: str = ""  # of the line, in a table by lines
+    text: str = ""  # the text of the line, in a table by lines
 
 
 def op_costs(
@@ -48,7 +48,7 @@ def op_costs(
     parts: TimeSplit,
     within: Callable[[Array], Array],
 ) -> list[OpCost]:
-    """By op, of what began at a time that `within` has."""
+    """Return the cost of each op, of runs whose begin `within` accepts."""
     return [
         *_in_functions(process_index, python_calls, run, within),
         *_eager(process_index, python_calls, within),
@@ -108,7 +108,7 @@ TABLE_KEYS: dict[str, Callable[[OpCost], str]] = {"op": _by_type, "layer": _by_l
 
 
 def time_table(all_spent: list[OpCost], by: str) -> list[TimeRow]:
-    """Summed up, the most time first."""
+    """Return the rows of a table, the most time first."""
     groups: dict[str, list[OpCost]] = defaultdict(list)
     for one in all_spent:
         groups[TABLE_KEYS[by](one)].append(one)
@@ -131,7 +131,7 @@ def _line(name: str, group: list[OpCost]) -> TimeRow:
 
 
 def row_to_json(time_row: TimeRow, whole: int, steps: int) -> dict[str, Any]:
-    """As `sleuth profile --json` has it; `whole` is what all lines of the table add up to."""
+    """Return the fields of `sleuth profile --json`; `whole` is the sum of all rows of the table."""
     return {
         "name": time_row.name,
         "ms_per_step": time_row.time / 1e6 / max(steps, 1),

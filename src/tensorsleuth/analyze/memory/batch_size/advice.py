@@ -1,4 +1,4 @@
-"""Advice to save memory, with the amount that each saves."""
+"""Advice to save memory, with the saving of each."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tensorsleuth.core.dtypes import dtype_of
 
 OUTSIZED_FACTOR = 10  # times its neighbours
 MAX_OUTSIZED_CANDIDATES = 20  # of the largest tensors at the peak
-MIN_SAVED_SHARE = 0.02  # of the peak: what saves less is not said
-MIN_OPTIMIZER_SHARE = 0.3  # of the tensors at the peak: optimizer state that is worth another optimizer
-MAX_PARTS = 1 << 16  # small batches whose gradients are added up; nobody trains with more
+MIN_SAVED_SHARE = 0.02  # of the peak: smaller savings are not reported
+MIN_OPTIMIZER_SHARE = 0.3  # of the tensors at the peak: with a smaller share, another optimizer is not worth it
+MAX_PARTS = 1 << 16  # small batches whose gradients are added up; more are not realistic
 _HALVABLE_DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to do, with the peak that is left."""
+    """One piece of advice, with the peak after it."""
 
     name: str  # batch, accumulation, precision, recomputation, optimizer, tensor
     text: str
@@ -42,7 +42,7 @@ class Advice:
 
 
 class Advisor:
-    """Tries each on the model, at one batch and sequence."""
+    """Tries each piece of advice on the model, at one batch and sequence."""
 
     def __init__(self, peak_model: PeakModel, batch: int, sequence: int | None, limit: int) -> None:
         self.fit = peak_model
@@ -52,7 +52,7 @@ class Advisor:
         self.peak = peak_model.peak(batch, sequence)
 
     def all(self) -> list[Advice]:
-        """Return the advice that is worth it, the largest saving first."""
+        """Return the advice with a relevant saving, the largest first."""
         found = [
             *self._smaller(),
             *self._accumulate(),
@@ -69,7 +69,7 @@ class Advisor:
 
     @cached_property
     def fitting(self) -> int:
-        """The batch to go down to: the largest that fits; half, where the one that is asked for does."""
+        """The batch to reduce to: the largest that fits, or half of the requested batch if the latter fits."""
         most = self.fit.largest_batch(self.limit, self.sequence)
         return most if most < self.batch else self.batch // 2
 
@@ -78,7 +78,7 @@ class Advisor:
             yield self._advice("batch", f"batch {self.fitting:,}", self.fit.peak(self.fitting, self.sequence))
 
     def _accumulate(self) -> Iterator[Advice]:
-        """The sum of the gradients of a few small batches: the same mathematics, and one more gradient to keep."""
+        """Yield gradient accumulation: the same mathematics with small batches, but one more gradient to keep."""
         counts = range(2, min(self.batch, MAX_PARTS) + 1)
         parts = next((k for k in counts if self.batch % k == 0 and self._part_fits(k)), None)
         if parts is not None:
@@ -93,7 +93,7 @@ class Advisor:
         return self._accumulated(parts) <= self.limit
 
     def _half_precision(self) -> Iterator[Advice]:
-        """Only what grows with the batch is halved: weights, their gradients and optimizer state stay."""
+        """Yield mixed precision, which halves only what grows with the batch, not weights and their gradients."""
         kinds = (ACTIVATIONS, GRADIENTS, TEMPORARIES)
         halved = self.fit.grows_with_batch & np.isin(self._kinds, kinds) & np.isin(self._dtypes, _HALVABLE_DTYPES)
         text = "mixed precision: activations as bfloat16"
@@ -118,7 +118,7 @@ class Advisor:
             yield self._advice("optimizer", "an optimizer without state (plain SGD)", self.peak - state)
 
     def _outsized(self) -> Iterator[Advice]:
-        """A tensor that is far larger than what it is made of, and than what is made of it."""
+        """Yield a tensor far larger than its inputs and its consumers."""
         order = np.argsort(np.where(self._alive, -self._sizes, 0))[:MAX_OUTSIZED_CANDIDATES].tolist()
         for life in order:
             if self._alive[life] and self._kinds[life] not in (WEIGHTS, OPTIMIZER, INPUTS) and self._is_outsized(life):
@@ -137,10 +137,10 @@ class Advisor:
         around = [int(self._bytes.get(one, 0)) for one in (*lives.last_uses.sources(tensor), *made)]
         return bool(made) and float(self.fit.sizes[life]) >= OUTSIZED_FACTOR * max(around, default=0)
 
-    # ---- the lives
+    # ---- lifetimes
 
     def of_kind(self, kind: str) -> tuple[int, int]:
-        """Bytes of one kind at the peak; and of these, what grows with the batch."""
+        """Return the bytes of one kind at the peak, and how many of them grow with the batch."""
         these = self._alive & (self._kinds == kind)
         return int(self._sizes[these].sum()), int(self._sizes[these & self.fit.grows_with_batch].sum())
 
@@ -172,7 +172,7 @@ class Advisor:
 
     @cached_property
     def _bytes(self) -> dict[int, int]:
-        """The size that each tensor was seen with."""
+        """The recorded size of each tensor."""
         return dict(zip(self._tensors.tolist(), self.fit.sizes.astype(np.int64).tolist(), strict=True))
 
     def _label(self, life: int) -> MemoryLabel:

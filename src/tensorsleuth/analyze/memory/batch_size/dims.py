@@ -1,4 +1,4 @@
-"""Dimensions of a tensor that know what they are made of: the batch, the sequence, or a size that stays."""
+"""Dimensions of a tensor with their factors: the batch, the sequence, or a fixed size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BATCH, SEQUENCE, CONSTANT = "batch", "sequence", ""
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A part of a dimension: `[batch * sequence, 256]` has two in its first."""
+    """A factor of a dimension: `[batch * sequence, 256]` has two in its first."""
 
     size: int
     symbol: str = CONSTANT
@@ -33,11 +33,11 @@ class Dim:
         return any(one.symbol for one in self.factors)
 
     def power(self, symbol: str) -> int:
-        """Return how often it grows: 1 for once with the batch."""
+        """Return the power with which it grows: 1 for in proportion to the batch."""
         return sum(one.symbol == symbol for one in self.factors)
 
     def resized(self, size: int) -> Dim:
-        """Return the growth at another size: what strides, slices and padding leave of a dimension."""
+        """Return the dimension with another size, which strides, slices or padding cause, but with the same growth."""
         if size == self.size:
             return self
         grown = [one for one in self.factors if one.symbol]
@@ -54,7 +54,7 @@ def fixed_dim(size: int) -> Dim:
 
 
 def fixed_dims(shape: Iterable[int]) -> Dims:
-    """A shape of which nothing grows."""
+    """Return a shape of fixed dimensions."""
     return tuple(map(fixed_dim, shape))
 
 
@@ -63,7 +63,7 @@ def shape_of(dims: Dims) -> tuple[int, ...]:
 
 
 def growth_power(dims: Dims, symbol: str) -> int:
-    """Return the number of dimensions that grow with it: attention scores grow twice with the sequence."""
+    """Return the power with which all dimensions grow: attention scores grow with the square of the sequence."""
     return sum(one.power(symbol) for one in dims)
 
 
@@ -82,7 +82,7 @@ def reshaped(dims: Dims, shape: tuple[int, ...]) -> Dims | None:
 
 
 def _take_factors(left: list[Factor], size: int) -> Iterator[Factor]:
-    """As many factors from the front as make up a size; one that is too large is cut, and grows in its first part."""
+    """Take factors from the front until they make up a size. A factor that is too large is cut."""
     while size > 1 and left:
         factor = left.pop(0)
         part = gcd(factor.size, size)

@@ -19,12 +19,12 @@ from tensorsleuth.trace.reader import Trace
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
+LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as requested", "of the container (cgroup)", "of the machine"
 
 
 @dataclass(frozen=True)
 class KindGrowth:
-    """The memory of one kind of tensors at the peak, and the part of it that grows with the batch."""
+    """The memory of one kind of tensors at the peak, and how much of it grows with the batch."""
 
     kind: str
     bytes: int
@@ -33,19 +33,19 @@ class KindGrowth:
 
 @dataclass(frozen=True)
 class FitReport:
-    """The model of one process, asked about a limit."""
+    """The model of one process, applied to a limit, a batch and a sequence."""
 
     run: str
     pid: int
     fit: PeakModel
     limit: int
-    limit_source: str  # GIVEN, GROUP or MACHINE
-    batch: int  # asked about
+    limit_source: str  # one of the LIMIT_ constants
+    batch: int  # requested
     sequence: int | None
 
     @cached_property
     def peak(self) -> int:
-        """With what was asked about."""
+        """The predicted peak of the requested sizes."""
         return self.fit.peak(self.batch, self.sequence)
 
     @property
@@ -70,7 +70,7 @@ class FitReport:
 
     @cached_property
     def kinds(self) -> list[KindGrowth]:
-        """The largest first."""
+        """The memory by kind, the largest first."""
         found = [KindGrowth(kind, *self.advisor.of_kind(kind)) for kind in KINDS]
         return sorted((one for one in found if one.bytes), key=lambda one: -one.bytes)
 
@@ -81,13 +81,13 @@ class FitReport:
 
     @cached_property
     def bytes_per_sample(self) -> int:
-        """Bytes that one more sample takes, on average between the batch that was seen and the other that is told."""
+        """The bytes of one more sample, on average between the recorded batch and `other_batch`."""
         other = self.other_batch
         return (self.fit.peak(other, self.sequence) - self._measured_peak) // (other - self.fit.batch)
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes that do not depend on the batch: with `a_sample`, both peaks come out."""
+        """The bytes that do not depend on the batch: with `bytes_per_sample`, they give both peaks."""
         return max(self._measured_peak - self.bytes_per_sample * self.fit.batch, 0)
 
     @cached_property
@@ -96,13 +96,13 @@ class FitReport:
 
     @property
     def other_batch(self) -> int:
-        """The batch that was asked about; else the largest that fits."""
+        """The requested batch if it differs from the recorded one, else the largest that fits."""
         told = (self.batch, self.largest_batch, 4 * self.fit.batch)
         return next(batch for batch in told if batch not in (0, self.fit.batch))
 
     @property
     def sentence(self) -> str:
-        """In one line: `batch 38 (64 requested); or sequence 960; or bfloat16 activations at batch 64`."""
+        """The answer in one line: `batch 38 (64 requested); or sequence 960; or bfloat16 activations at batch 64`."""
         if self.fits:
             return f"batch {self.batch:,} fits; up to batch {self.largest_batch:,}"
         ways = [f"batch {self.largest_batch:,} ({self.batch:,} requested)"] if self.largest_batch else []
@@ -114,7 +114,7 @@ class FitReport:
         return "; or ".join(ways) or "not even a batch of 1"
 
     def to_json(self) -> dict[str, Any]:
-        """docs/memory.md says what each field is."""
+        """Return the fields listed in docs/memory.md."""
         return {
             "run": self.run,
             "pid": self.pid,
@@ -151,9 +151,9 @@ def _fit_report(
 ) -> FitReport:
     if sequence is not None and peak_model.sequence is None:
         raise SleuthError(
-            "--sequence: no sequence was found.\n"
+            "--sequence cannot be used: no input with a sequence was found.\n"
             "  No input has the shape [batch, sequence] of integers, or\n"
-            "  [batch, sequence, features]; or weights are as long as it is.\n"
+            "  [batch, sequence, features]; or weights have its length.\n"
             "  Leave --sequence out."
         )
     bytes_, whose = (limit, LIMIT_GIVEN) if limit is not None else memory_limit(peak_model.account)
@@ -163,7 +163,7 @@ def _fit_report(
 
 
 def memory_limit(memory_account: MemoryAccount) -> tuple[int, str]:
-    """The smaller of what the container may have and what the machine had for this program when it began."""
+    """Return the smaller of the container's limit and the machine's memory that was available at the start."""
     first = memory_account.samples[0]
     machine = int(first["available"]) + int(first["resident"])
     group = int(memory_account.samples["group_limit"][-1])
@@ -171,11 +171,11 @@ def memory_limit(memory_account: MemoryAccount) -> tuple[int, str]:
 
 
 def parse_bytes(text: str) -> int:
-    """`12GB`, `800 MB`, `2GiB`; a number alone is in bytes."""
+    """Parse `12GB`, `800 MB`, `2GiB`, or a number of bytes."""
     found = _AMOUNT.fullmatch(text.strip())
     amount = (
         float(found.group(1)) * (1024 if found.group(3) else 1000) ** _UNITS[found.group(2).lower()] if found else 0
     )
     if not found or not np.isfinite(amount) or amount < 1:
-        raise SleuthError(f"--limit {text}: an amount of memory was expected, such as 12GB, 800MB or 2GiB.")
+        raise SleuthError(f"--limit {text}: expected an amount of memory, such as 12GB, 800MB or 2GiB.")
     return int(amount)

@@ -1,4 +1,4 @@
-"""The inputs of a training program, and so which size is its batch and which its sequence."""
+"""The inputs of a training program, which show the sizes of its batch and its sequence."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tensorsleuth.core.ops.data_ops import DATASET_OUTPUTS
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
-MAX_SAMPLED_CALLS = 20  # of a function whose arguments are looked at
+MAX_SAMPLED_CALLS = 20  # calls examined for a function's arguments
 TRAINING_KINDS = ("train", "backward")
 
 
 @dataclass(frozen=True)
 class BatchInput:
-    """A tensor that comes from outside: from a dataset, or from Python."""
+    """A tensor from outside: from a dataset, or from Python."""
 
     shape: Shape
-    is_integer: bool  # integers: tokens, labels
-    varying: frozenset[int]  # dimensions that were seen with more than one size
+    is_integer: bool  # integers are tokens or labels
+    varying: frozenset[int]  # dimensions with more than one recorded size
 
 
 class BatchInputs:
-    """Finds them, of one process."""
+    """Finds the inputs of one process."""
 
     def __init__(self, process_index: ProcessIndex, producer_graph: ProducerGraph, shapes: ObservedShapes) -> None:
         self._process_index = process_index
@@ -43,13 +43,13 @@ class BatchInputs:
 
     @cached_property
     def batch(self) -> int | None:
-        """The first size that most of them have in common."""
+        """The first dimension of most inputs."""
         firsts = Counter(one.shape[0] for one in self.all if one.shape[0] > 1)
         return max(firsts, key=lambda size: (firsts[size], size)) if firsts else None
 
     @cached_property
     def sequence(self) -> int | None:
-        """The second size of what has one: tokens, rows of features, or what was seen with several."""
+        """The second dimension of inputs with a sequence: tokens, rows of features, or inputs of varying length."""
         sizes = [one.shape[1] for one in self.all if self._is_sequence(one)]
         return max(sizes, default=None)
 
@@ -61,7 +61,7 @@ class BatchInputs:
         )
 
     def dims(self, tensor_key: TensorKey) -> Dims | None:
-        """The dimensions of something delivered."""
+        """Return the dimensions of an input."""
         one = self.input_at(tensor_key)
         if one is None or not one.shape or one.shape[0] != self.batch:
             return fixed_dims(one.shape) if one is not None else None
@@ -94,7 +94,7 @@ class BatchInputs:
         return BatchInput(shape, self._is_whole(tensor_key), varying | unknown)
 
     def _declared(self, tensor_key: TensorKey) -> Shape | None:
-        """The shape in the graph; -1 for any size."""
+        """Return the shape in the graph, with -1 for any size."""
         node = self._wiring.node(tensor_key)
         if node is not None:
             shapes = node.attrs.get("output_shapes")
@@ -120,7 +120,7 @@ class BatchInputs:
         yield from self._from_eager_ops(DATASET_OUTPUTS)
 
     def _from_eager_ops(self, types: frozenset[str]) -> Iterator[BatchInput]:
-        """The first of each place in the program."""
+        """Yield the first tensor of each line."""
         ops = [op for op in self._catalogue.eager.values() if op.type in types]
         tensors, places = np.unique(self._process_index.process.events["tensor"], return_index=True)
         for op in ops:
@@ -148,7 +148,7 @@ class BatchInputs:
         return self._from_eager_ops(frozenset([FEED]))
 
     def argument(self, instance: Instance, number: int) -> TensorKey | None:
-        """The eager tensor that a function was called with: of several calls, the largest."""
+        """Return the eager tensor that a function got as an argument; of several calls, the largest."""
         captured = self._catalogue.functions[instance.function].captures.get(number)
         uid = captured.get("uid") if captured is not None else None
         uids = [uid] if isinstance(uid, int) else self._uids(instance, number)
@@ -166,5 +166,5 @@ class BatchInputs:
 
 
 def is_integer_dtype(dtype: int) -> bool:
-    """Tokens or labels; not text, resources or booleans."""
+    """Return whether a dtype is that of tokens or labels, as opposed to text, resources or booleans."""
     return dtype_of(dtype).name.startswith(("int", "uint"))

@@ -1,4 +1,4 @@
-"""The shapes that each tensor was seen with."""
+"""The recorded shapes of each tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 class ObservedShapes:
-    """By the ids of tensors, of one process."""
+    """The recorded shapes by tensor id, of one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process = process
@@ -39,11 +39,11 @@ class ObservedShapes:
         return {tensor: sorted(shapes, key=prod, reverse=True) for tensor, shapes in found.items()}
 
     def largest(self, tensor: int) -> Shape | None:
-        """The largest."""
+        """Return the largest shape of a tensor."""
         return next(iter(self._by_tensor.get(tensor, ())), None)
 
     def varying_dims(self, tensor: int) -> frozenset[int]:
-        """Return which of its dimensions had more than one size."""
+        """Return the dimensions of a tensor that had more than one size."""
         shapes = self._by_tensor.get(tensor, [])
         same = [shape for shape in shapes if len(shape) == len(shapes[0])]
         return frozenset(at for at, sizes in enumerate(zip(*same, strict=True)) if len(set(sizes)) > 1)

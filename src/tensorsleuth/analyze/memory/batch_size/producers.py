@@ -1,4 +1,4 @@
-"""The op that made each input of an op, through calls, loops and branches, but not through views."""
+"""The op that made each input of an op, found through calls, loops and branches, but not through views."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 MAX_RESOLVE_STEPS = 10_000
 EAGER = -1
 
-# (instance, node, output); a node below 0 is an argument of a function that Python called, -1 - its number.
-# Of an eager tensor: (EAGER, number of its event, 0).
+# (instance, node, output). A negative node is argument -1 - node of a function that Python called. An eager tensor is
+# (EAGER, number of its event, 0).
 TensorKey = tuple[int, int, int]
 
 
 class ProducerGraph:
-    """The recorded graph and the eager ops of one process, asked backwards."""
+    """The recorded graph and the eager ops of one process, followed from outputs to inputs."""
 
     def __init__(self, process_index: ProcessIndex) -> None:
         self._process_index = process_index
@@ -28,11 +28,11 @@ class ProducerGraph:
         return self._catalogue.functions[self._catalogue.instances[tensor_key[0]].function]
 
     def node(self, tensor_key: TensorKey) -> Node | None:
-        """The op in a function that a key means."""
+        """Return the op in a function that has this key."""
         return self.function(tensor_key).nodes[tensor_key[1]] if tensor_key[0] != EAGER and tensor_key[1] >= 0 else None
 
     def tensor(self, tensor_key: TensorKey) -> int:
-        """Its id."""
+        """Return the tensor id of a key."""
         if tensor_key[0] == EAGER:
             return int(self._process_index.process.events["tensor"][tensor_key[1]])
         first = self._catalogue.instances[tensor_key[0]].first_tensor
@@ -40,14 +40,14 @@ class ProducerGraph:
         return first + node.first_output + tensor_key[2] if node is not None else first - 1 - tensor_key[1]
 
     def key_of_output(self, op: Op, tensor: int) -> TensorKey | None:
-        """The key of what an op in a function puts out."""
+        """Return the key of an output of an op in a function."""
         instance = self._catalogue.instances.get(op.instance)
         return (
             self.resolve(instance, op.node, tensor - op.first_tensor) if instance is not None and op.node >= 0 else None
         )
 
     def key_of_eager(self, uid: int) -> TensorKey | None:
-        """The key of an eager tensor; what a function returned was made inside of it."""
+        """Return the key of an eager tensor. A result of a function has the key of its op inside the function."""
         place = self._calls.event_of(uid)
         if place is None:
             return None
@@ -72,7 +72,7 @@ class ProducerGraph:
         return self.resolve(instance, *returns[output]) if 0 <= output < len(returns) else None
 
     def resolve(self, instance: Instance, node: int, output: int) -> TensorKey | None:
-        """The op behind an output of a node: a call's is found inside, an argument outside, where the loop begins."""
+        """Return the op behind an output of a node: inside a call, outside for an argument, at a loop's start."""
         for _ in range(MAX_RESOLVE_STEPS):
             described = self._catalogue.functions[instance.function]
             if node >= 0:

@@ -24,7 +24,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 
 class TensorScaling:
-    """Walks from what is delivered through the ops of one process; a tensor is looked at when it is asked about."""
+    """Follows the inputs through the ops of one process. A tensor is examined when it is needed."""
 
     def __init__(self, process_index: ProcessIndex) -> None:
         self._process_index = process_index
@@ -40,7 +40,7 @@ class TensorScaling:
 
     @cached_property
     def sequence(self) -> int | None:
-        """None also where weights are as long as it is: then it cannot be another."""
+        """The length of the sequence; None also if weights have this length, since then it cannot change."""
         length = self._batch_inputs.sequence
         return length if length is not None and not any(map(self._is_bound, self._products())) else None
 
@@ -51,7 +51,7 @@ class TensorScaling:
                     yield instance.id, number, 0
 
     def _is_bound(self, product: TensorKey) -> bool:
-        """Is the sequence multiplied with a variable."""
+        """Return whether a product multiplies the sequence with a variable."""
         node, sources = self._producers.node(product), self._producers.inputs(product)
         if node is None or not any(one is not None and self._is_variable(one) for one in sources):
             return False
@@ -63,7 +63,7 @@ class TensorScaling:
         return node is not None and node.type == "ReadVariableOp"
 
     def powers(self, buffer_lifetime: BufferLifetime) -> tuple[int, int]:
-        """Return how often the memory of a life grows with the batch, and with the sequence."""
+        """Return the powers with which a lifetime's memory grows with the batch and with the sequence."""
         dims = self.dims(buffer_lifetime)
         return (growth_power(dims, BATCH), growth_power(dims, SEQUENCE)) if dims is not None else (0, 0)
 
@@ -75,7 +75,7 @@ class TensorScaling:
     def _key(self, row: Any) -> TensorKey | None:
         tensor = int(row["tensor"])
         if row["kind"] == BufferKind.EAGER:
-            # Of one place in the program and one shape, each tensor grows as the others do.
+            # All tensors of one line and one shape grow alike.
             found = self._tensors.get((tensor, int(row["shape"]))) or self._producers.key_of_eager(uid_of(row))
             if found is not None:
                 self._tensors[tensor, int(row["shape"])] = found
@@ -85,7 +85,7 @@ class TensorScaling:
         return self._producers.key_of_output(op, tensor) if op is not None else None
 
     def _walk(self, wanted: TensorKey) -> Dims | None:
-        """Return its dimensions, computed inputs first; a loop does not wait for its own results."""
+        """Return a tensor's dimensions after those of its inputs. A loop does not wait for its own results."""
         waiting, begun = [wanted], set[TensorKey]()
         while waiting:
             key = waiting[-1]
@@ -148,7 +148,7 @@ class TensorScaling:
         return found if found is not None or shape is None else self._guess(shape)
 
     def _constant(self, tensor_key: TensorKey | None) -> tuple[int, ...] | None:
-        """Small integers that are written down in the graph: axes, orders, shapes."""
+        """Return small integers that the graph contains: axes, orders, shapes."""
         node = self._producers.node(tensor_key) if tensor_key is not None else None
         if node is not None and tensor_key is not None and node.type == "InvertPermutation":
             order = self._constant(self._producers.inputs(tensor_key)[0]) or ()
@@ -168,7 +168,7 @@ class TensorScaling:
         return self._known.get(source) if source is not None else None
 
     def _guess(self, shape: Shape) -> Dims:
-        """Return the guess for a tensor of unknown origin: a leading size equal to the batch is the batch."""
+        """Return a guess for a tensor of unknown origin: a leading size equal to the batch is the batch."""
         order = {BATCH: self.batch, SEQUENCE: self._batch_inputs.sequence}
         for symbols in ((BATCH, SEQUENCE), (SEQUENCE, BATCH), (BATCH,)):
             if shape[: len(symbols)] == tuple(order[one] for one in symbols):
@@ -177,7 +177,7 @@ class TensorScaling:
         return fixed_dims(shape)
 
     def _varied(self, tensor_key: TensorKey, dims: Dims | None) -> Dims | None:
-        """Return growth for a tensor with several recorded sizes, whatever the ops say: the first with the batch."""
+        """Return the dimensions of a tensor with several recorded sizes: the first of these grows with the batch."""
         varying = self._shapes.varying_dims(self._producers.tensor(tensor_key))
         if not dims or not varying:
             return dims
@@ -189,7 +189,7 @@ class TensorScaling:
 
 
 def _summed_dims(attrs: dict[str, Any], given: list[Dims | None]) -> list[tuple[Dims, int]]:
-    """Both sides of a product, and which dimension is summed over."""
+    """Return both factors of a product, each with its summed dimension."""
     flip_a = attrs.get("transpose_a", attrs.get("adj_x"))
     flip_b = attrs.get("transpose_b", attrs.get("adj_y"))
     return [(given[0] or (), -2 if flip_a else -1), (given[1] or (), -1 if flip_b else -2)]

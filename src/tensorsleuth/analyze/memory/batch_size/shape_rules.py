@@ -14,15 +14,15 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class OpApplication:
-    """One op that was run: what it was given, and the shape that was seen of an output, where one was."""
+    """One op that ran, with its inputs, and the recorded shape of an output if there is one."""
 
     type: str
     output: int
     inputs: Sequence[Dims | None]
     shape: Shape | None
     attrs: dict[str, Any] = field(default_factory=dict)
-    constants: Sequence[tuple[int, ...] | None] = ()  # what inputs are, where the graph has them written down
-    shape_like: Dims | None = None  # of the tensor whose shape an op is told to make
+    constants: Sequence[tuple[int, ...] | None] = ()  # inputs that are constants of the graph
+    shape_like: Dims | None = None  # the dimensions of the tensor whose shape the op has to produce
 
     def input_dims(self, number: int) -> Dims | None:
         return self.inputs[number] if number < len(self.inputs) else None
@@ -35,7 +35,7 @@ ShapeRule = Callable[[OpApplication], Dims | None]
 
 
 def dims_of(op_application: OpApplication) -> Dims | None:
-    """By the op's own rule; else element by element; else by sizes that are the same. None where nothing is known."""
+    """Return an output's dimensions: by the op's own rule, else elementwise, else by equal sizes; None if unknown."""
     for rule in (_RULES.get(op_application.type, _elementwise), _requested_shape, _regrouped, _by_sizes):
         found = _as_seen(rule(op_application), op_application.shape)
         if found is not None:
@@ -44,7 +44,7 @@ def dims_of(op_application: OpApplication) -> Dims | None:
 
 
 def _as_seen(dims: Dims | None, shape: Shape | None) -> Dims | None:
-    """Return the recorded shape: a rule that contradicts it does not hold here."""
+    """Return the dimensions with the recorded shape; a rule that contradicts the shape does not apply."""
     if dims is None or shape is None:
         return dims
     if len(dims) != len(shape):
@@ -62,13 +62,13 @@ def _elementwise(op_application: OpApplication) -> Dims | None:
 
 
 def _requested_shape(op_application: OpApplication) -> Dims | None:
-    """The op was told to make the shape of another tensor."""
+    """Return the dimensions of the tensor whose shape the op has to produce."""
     like = op_application.shape_like
     return like if like is not None and op_application.shape in (None, shape_of(like)) else None
 
 
 def _regrouped(op_application: OpApplication) -> Dims | None:
-    """As many elements as one of the inputs has: the same in another shape."""
+    """Return the elements of an input in another shape, if one has as many."""
     found = (
         reshaped(dims, op_application.shape)
         for dims in op_application.inputs
@@ -78,7 +78,7 @@ def _regrouped(op_application: OpApplication) -> Dims | None:
 
 
 def _by_sizes(op_application: OpApplication) -> Dims | None:
-    """Each dimension is one of the same size among those that grow: at the same place, else anywhere, once."""
+    """Match each dimension with a growing one of the same size: at the same place, else anywhere, but only once."""
     known = [dims for dims in op_application.inputs if dims is not None]
     if op_application.shape is None or not any(known):
         return None
@@ -108,7 +108,7 @@ def _nothing_grows(op_application: OpApplication) -> Dims | None:
 
 
 def _matmul(op_application: OpApplication) -> Dims | None:
-    """Also of batches; which side was transposed an eager op does not say: what fits the shape that was seen."""
+    """Return a matrix product's dimensions, also in batches. An eager op's transposes follow from its shape."""
     a, b = op_application.input_dims(0), op_application.input_dims(1)
     if a is None or b is None or len(a) < 2 or len(b) < 2:
         return None
@@ -151,11 +151,11 @@ def _reshape(op_application: OpApplication) -> Dims | None:
     if dims is None:
         return None
     shape = op_application.shape or _filled(op_application.constant(1), dims)
-    return reshaped(dims, shape if shape is not None else (prod(shape_of(dims)),))  # as one row, where nobody says
+    return reshaped(dims, shape if shape is not None else (prod(shape_of(dims)),))  # unknown shape: as one row
 
 
 def _filled(shape: Shape | None, dims: Dims) -> Shape | None:
-    """With the size that -1 stands for."""
+    """Fill in the size that -1 stands for."""
     if shape is None or shape.count(-1) > 1:
         return None
     others = prod(size for size in shape if size != -1)
@@ -196,7 +196,7 @@ def _kept(dims: Dims, shape: Shape | None) -> Dims | None:
 
 
 def _convolution(data: int) -> ShapeRule:
-    """Pictures in, pictures out: all but the channels, whose number the filter says, come from the data."""
+    """Return a rule: all dimensions but the channels come from the images, the channels from the filter."""
 
     def rule(op_application: OpApplication) -> Dims | None:
         dims, shape = op_application.input_dims(data), op_application.shape
@@ -209,7 +209,7 @@ def _convolution(data: int) -> ShapeRule:
 
 
 def _gather(op_application: OpApplication) -> Dims | None:
-    """Rows of a table: the dimensions of the numbers, then those of a row."""
+    """Return the dimensions of rows of a table: those of the indices, then those of a row."""
     table, numbers = op_application.input_dims(0), op_application.input_dims(1)
     if numbers is None:
         return None
@@ -240,7 +240,7 @@ def _unpack(op_application: OpApplication) -> Dims | None:
 
 
 def _slice(op_application: OpApplication) -> Dims | None:
-    """Return the dimensions after a slice; indices remove some, `None` adds some."""
+    """Return the dimensions after a slice: indices remove some, `None` adds some."""
     dims = op_application.input_dims(0)
     masks = [int(op_application.attrs.get(name, 0)) for name in ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")]
     if dims is None:
