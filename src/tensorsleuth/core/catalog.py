@@ -13,7 +13,7 @@ from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 
 TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
-_FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
+_FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape differentiates from outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Site:
 
     id: int
     frames: tuple[Frame, ...]
-    user_index: int  # index of the frame to show to a person, -1 where there is none
+    user_index: int  # index of the frame to show to the user, -1 if there is none
 
     @property
     def frame(self) -> Frame | None:
-        """The innermost line that is the user's own."""
+        """The innermost frame in the user's own code."""
         return self.frames[self.user_index] if self.user_index >= 0 else None
 
 
@@ -43,7 +43,7 @@ class Site:
 class ForwardOp:
     """The op that a gradient op differentiates."""
 
-    graph: int  # key of the graph it lives in, -1 for an eager op
+    graph: int  # key of its graph, -1 for an eager op
     name: str
     type: str
     site: int
@@ -62,7 +62,7 @@ class Node:
     site: int
     forward: ForwardOp | None
     dtypes: tuple[int, ...]  # of its outputs
-    first_output: int  # number of its first output among those of the function's arguments and nodes
+    first_output: int  # its number among the outputs of all arguments and nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,65 +71,65 @@ class Function:
 
     id: int
     name: str
-    graph: int  # key of the Python graph it was made from, -1 where that is not known
+    graph: int  # key of the Python graph it was made from, -1 if unknown
     arguments: tuple[str, ...]
     argument_dtypes: tuple[int, ...]
-    captures: dict[int, dict[str, Any]]  # argument -> what is captured there (a variable's name, shape)
+    captures: dict[int, dict[str, Any]]  # argument -> facts about the captured tensor (a variable's name, shape)
     nodes: tuple[Node, ...]
     returns: tuple[tuple[int, int], ...]
     kind: str  # train, backward, write or plain
-    tensors: int  # how many tensor ids an instance takes
-    argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # that it was traced for; -1 for any size
+    tensors: int  # number of tensor ids of an instance
+    argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # the shapes it was traced for; -1 for any size
 
     @property
     def trains(self) -> bool:
-        """Return whether gradients are computed in it, or of it by a tape outside of it."""
+        """Return whether gradients are computed in it, or of it by a tape outside."""
         return self.kind == "train" or self.name.startswith(_FORWARD_PREFIX)
 
     def number(self, node: Node) -> int:
-        """The place of a node among `nodes`: they are ordered by their first output."""
+        """Return the position of a node in `nodes`, which are ordered by their first output."""
         at = bisect_left(self.nodes, node.first_output, key=lambda other: other.first_output)
         return next(n for n in range(at, len(self.nodes)) if self.nodes[n] is node)
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One place where a function is called from; each has its own tensor ids."""
+    """A call site of a function. Each has its own tensor ids."""
 
     id: int
     function: int
-    parent: int  # the instance that calls it, -1 where Python or a dataset does
+    parent: int  # the calling instance, -1 if Python or a dataset calls it
     node: int  # the calling node in the parent
     first_tensor: int  # its first tensor id
 
 
 @dataclass(frozen=True, slots=True)
 class EagerOp:
-    """An op, or function, that Python called from one place in the program."""
+    """An op or function that Python called from one line of the program."""
 
     id: int
     type: str
     site: int
-    first_tensor: int  # id of its first output tensor
+    first_tensor: int  # id of its first output
     outputs: int
-    instance: int = -1  # where it is a watched function
-    forward: int = -1  # the eager op it differentiates
-    scope: str = ""  # the name scope it was called in, with a slash at its end
+    instance: int = -1  # of a watched function
+    forward: int = -1  # the eager op that it differentiates
+    scope: str = ""  # the name scope of the call, with a slash at its end
 
     @property
     def tensor_bounds(self) -> tuple[int, int]:
-        """Return the first id of its outputs and the id after the last, in 32 bits whatever a damaged file says."""
+        """Return the first id of its outputs and the id after the last, in 32 bits even for a damaged file."""
         first = min(max(self.first_tensor, 0), TENSOR_ID_LIMIT)
         return first, min(first + max(self.outputs, 0), TENSOR_ID_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class UnusedTapeVariables:
-    """Variables that tapes of eager code watched, and were never asked about, while they were about others."""
+    """Variables that tapes of eager code watched, without a request for their gradients, while others had one."""
 
     shapes: dict[int, tuple[int, ...]]  # by uid
-    names: dict[int, str]  # TensorFlow's
-    differentiated: tuple[int, ...]  # uids of the others
+    names: dict[int, str]  # TensorFlow's names
+    differentiated: tuple[int, ...]  # uids of the variables with gradients
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +145,20 @@ class FailedCall:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTrace:
-    """One trace of a tf.function, when it was first called."""
+    """One trace of a tf.function, at its first call."""
 
     name: str
     call: int
-    arguments: tuple[tuple[str, str], ...]  # their names, and what they were, in TensorFlow's words
-    file: str | None  # where the Python function is written
+    arguments: tuple[tuple[str, str], ...]  # their names, and their types in TensorFlow's words
+    file: str | None  # of the Python function
     line: int | None
     function: str
-    owner: int  # which tf.function: each instance of a class has its own of a method
+    owner: int  # the tf.function: each instance of a class has its own for a method
 
 
 @dataclass(frozen=True, slots=True)
 class BadRead:
-    """An eager tensor with a NaN or an infinity in it that became a number of Python: `numpy()`, `float()`, `print`."""
+    """An eager tensor with a NaN or an infinity that became a Python number: `numpy()`, `float()`, `print`."""
 
     uid: int
     site: int
@@ -168,7 +168,7 @@ class BadRead:
 
 @dataclass(slots=True)
 class Catalogue:
-    """All of it, by id."""
+    """All entries of a catalogue, by id."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -179,26 +179,26 @@ class Catalogue:
     datasets: dict[int, tuple[str, int]] = field(
         default_factory=dict
     )  # instance -> the dataset op that runs it, its site
-    scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
+    scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> the program's names of its scopes
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
     unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
     failures: list[FailedCall] = field(default_factory=list)
     hidden_failures: list[FailedCall] = field(
         default_factory=list
-    )  # what XLA computes without a word, and raises uncompiled
+    )  # calls that XLA computes silently, but that raise uncompiled
     violations: list[Violation] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
     traces: list[FunctionTrace] = field(default_factory=list)
     bad_reads: dict[int, BadRead] = field(default_factory=dict)  # by uid
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
-    series: dict[int, Series] = field(default_factory=dict)  # what is watched
+    series: dict[int, Series] = field(default_factory=dict)  # watched series
     logs: list[LogMessage] = field(default_factory=list)
-    texts: dict[int, TextSummary] = field(default_factory=dict)  # in the order in which they came
-    patterns: set[str] = field(default_factory=set)  # that eager code splits texts by, or replaces
+    texts: dict[int, TextSummary] = field(default_factory=dict)  # in the order in which they were recorded
+    patterns: set[str] = field(default_factory=set)  # at which eager code splits texts, or that it replaces
 
     def called_functions(self) -> Iterator[tuple[Instance, Function]]:
-        """Every place where a function is called from, with the function."""
+        """Return every call site of a function, with the function."""
         for instance in self.instances.values():
             function = self.functions.get(instance.function)
             if function is not None:

@@ -6,11 +6,11 @@ from tensorsleuth.core.finding import Basis, Diagnosis, Finding
 from tensorsleuth.core.formatting import plural
 
 HIGH_CONFIDENCE, MEDIUM_CONFIDENCE = 0.9, 0.7
-UNKNOWN_INPUTS = 0.2  # of an origin whose inputs may have been bad: their rows were overwritten
+UNKNOWN_INPUTS = 0.2  # the confidence in an origin whose inputs may have been bad: their rows were overwritten
 
 
 def confidence_words(finding: Finding, is_end: bool = False) -> str:
-    """Return how far to trust a finding, and why; `is_end` means that it tells how the process ended."""
+    """Return how far to trust a finding, and why; `is_end` means that it is about the end of the process."""
     if finding.cause == "origin" and finding.confidence <= UNKNOWN_INPUTS:
         return "low: an earlier value may have been NaN or infinite, its row was overwritten"
     if finding.cause == "origin" and not is_end:
@@ -43,14 +43,14 @@ def healthy_words(diagnosis: Diagnosis) -> str:
 
 
 def unclear_words(diagnosis: Diagnosis) -> str:
-    """Return the sentence of a verdict that cannot be given: why nothing was recorded, or what was not seen."""
+    """Return the sentence of an unclear verdict: why nothing was recorded, or what is missing."""
     if diagnosis.unjudged or not diagnosis.unclear:
         return diagnosis.unjudged or ""
     return f"{healthy_words(diagnosis)}, but {diagnosis.unclear[0].what}"
 
 
 def verdict_mark(diagnosis: Diagnosis) -> str:
-    """Return the verdict in a word."""
+    """Return the verdict as one word."""
     if diagnosis.unjudged and not diagnosis.findings:
         return "Unknown"
     return {"problem": "Problem", "healthy": "Healthy", "unknown": "Unclear"}[diagnosis.verdict]

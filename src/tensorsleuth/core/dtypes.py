@@ -1,4 +1,4 @@
-"""TensorFlow's DataType numbers, and what each type is made of."""
+"""TensorFlow's DataType numbers, with the size and the kind of each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 
 
 class DTypeKind(Enum):
-    """The kind of value that a dtype holds, as far as its health goes."""
+    """The kind of value that a dtype holds, as far as its health is concerned."""
 
     FLOAT = "float"
     COMPLEX = "complex"
     INT = "int"
     UINT = "uint"
     BOOL = "bool"
-    OTHER = "other"  # not a number, or packed in less than a byte
+    OTHER = "other"  # not a number, or several packed into a byte
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class DType:
 
     number: int
     name: str
-    itemsize: int  # bytes; 0 where elements have no fixed size
+    itemsize: int  # bytes; 0 if elements have no fixed size
     kind: DTypeKind
 
 
@@ -73,10 +73,10 @@ def is_bool(number: int) -> bool:
 
 
 def is_float(number: int) -> bool:
-    """Can a value of that type be a NaN or an infinity."""
+    """Return whether a dtype can hold a NaN or an infinity."""
     return number in DTYPES and DTYPES[number].kind in (DTypeKind.FLOAT, DTypeKind.COMPLEX)
 
 
 def dtype_of(number: int) -> DType:
-    """The type of that number; one without size or numbers where TensorFlow has grown a new one."""
+    """Return the dtype with that number; for one unknown to us, a dtype without size or numbers."""
     return DTYPES.get(number) or DType(number, f"dtype{number}", 0, DTypeKind.OTHER)

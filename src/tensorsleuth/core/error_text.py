@@ -1,11 +1,11 @@
-"""The messages of TensorFlow's errors: names of nodes and functions stand in front of what they say."""
+"""The messages of TensorFlow's errors, which begin with marks that name nodes and functions."""
 
 from __future__ import annotations
 
 import re
 
 NODE_MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
-MAX_LINE_LENGTH = 200  # letters of a message that is told beside something else
+MAX_LINE_LENGTH = 200  # letters of a message that is part of another text
 
 
 def first_line(message: str) -> str:

@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class SleuthError(Exception):
-    """An error with what went wrong, what was expected and one next step. The message is shown as it is."""
+    """An error that says what went wrong, what was expected and one next step. Its message is shown unchanged."""
 
-    ag_pass_through = True  # AutoGraph would replace it with an error of its own
+    ag_pass_through = True  # else AutoGraph would replace it with its own error
 
 
 class SettingsError(SleuthError, ValueError):
-    """A wrong argument, or one that contradicts what is under way. TensorFlow raises ValueError for the same."""
+    """A wrong argument, or one that contradicts the current recording. Like TensorFlow's, it is a ValueError."""
 
 
 class NumericsError(SleuthError, ArithmeticError):
-    """A value that is not finite has reached something that matters. `findings` say where it was born, and why."""
+    """A NaN or infinite value has reached something that matters. `findings` say which op made it, and why."""
 
-    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+    _keras_call_info_injected = True  # else Keras would replace it with its own error
 
     def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
         super().__init__(message)
@@ -33,9 +33,9 @@ class NumericsError(SleuthError, ArithmeticError):
 
 
 class ExpectationError(SleuthError, ValueError):
-    """A tensor is not as `expect` was told. `violation` says what, where, and how many of its elements."""
+    """A tensor breaks an expectation of `expect`. `violation` says which one, where, and how many elements break it."""
 
-    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+    _keras_call_info_injected = True  # else Keras would replace it with its own error
 
     def __init__(self, message: str, violation: Violation | None = None) -> None:
         super().__init__(message)
@@ -60,13 +60,13 @@ class TraceError(SleuthError):
 
 
 class TraceVersionError(TraceError):
-    """A file of a trace as another version of tensorsleuth writes it."""
+    """A file of a trace has the format of another version of tensorsleuth."""
 
 
 class BreakError(SleuthError):
-    """A condition that was to stop the program holds. `hit` says of which tensor, and what was in it."""
+    """A stopping break point was hit. `hit` has the tensor and its statistics."""
 
-    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+    _keras_call_info_injected = True  # else Keras would replace it with its own error
 
     def __init__(self, message: str, hit: Any = None) -> None:
         super().__init__(message)

@@ -12,7 +12,7 @@ class ExitStatus:
 
     status: int
     seconds: float
-    peak: int = 0  # bytes that it had resident at most
+    peak: int = 0  # the most resident memory, in bytes
 
     @property
     def exit_code(self) -> int | None:
@@ -29,5 +29,5 @@ class ExitStatus:
 
 
 def signal_words(signal_name: str) -> str:
-    """Return how a signal ended a program, as the words after its name."""
+    """Return how a signal ended a program, as the words that follow the program's name."""
     return "was interrupted (Ctrl-C)" if signal_name == "SIGINT" else f"was killed by {signal_name}"

@@ -17,13 +17,13 @@ class Basis(Enum):
     """The evidence that a finding rests on."""
 
     BAD_VALUE = "bad value"  # a NaN, an infinity, or an error
-    COUNTED = "counted"  # what a program does step after step, and should not
-    GRAPH = "graph"  # how the graph is made: nothing had to be counted
+    COUNTED = "counted"  # something the program does step after step, but should not
+    GRAPH = "graph"  # the structure of the graph: no values were counted
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One tensor that speaks for a finding."""
+    """One tensor as evidence for a finding."""
 
     role: str  # in, out
     name: str
@@ -32,7 +32,7 @@ class Evidence:
     shape: tuple[int, ...] | None
     health: str  # in words
     line: str | None = None  # file:line where it was computed
-    tensor: int | None = None  # its place among the events of the process
+    tensor: int | None = None  # its index among the events of the process
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Finding:
     batch: int | None = None
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
-    seen: str | None = None  # how, where that was not when it happened
+    seen: str | None = None  # how it was found, if not when it happened
     worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
     replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
-    others: str | None = None  # what became of the other replicas and workers
-    logged: tuple[LogMessage, ...] = ()  # what `tensorsleuth.log` had said last
-    source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
-    call: int | None = None  # the number of the call that it was born in
-    process: int | None = None  # which of the run's
-    tensor: int | None = None  # the place of what was born, among the events of that process
-    hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
-    path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
+    others: str | None = None  # the state of the other replicas and workers
+    logged: tuple[LogMessage, ...] = ()  # the last messages of `tensorsleuth.log`
+    source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were during the run
+    call: int | None = None  # the call that made the value
+    process: int | None = None  # its index among the run's processes
+    tensor: int | None = None  # index of the origin among the events of that process
+    hops: tuple[int | None, ...] = ()  # for each entry of the chain the index of its tensor
+    path: tuple[int, ...] = ()  # indices of all tensors on the path from origin to symptom
     basis: Basis = Basis.BAD_VALUE
 
     @property
@@ -79,7 +79,7 @@ class Finding:
         return ", ".join(part for part in (step, fit) if part)
 
     def to_json(self) -> dict[str, Any]:
-        """As `sleuth why --json` has it: without what only means something beside the trace."""
+        """Return the fields of `sleuth why --json`, without those that need the trace."""
         described = asdict(self)
         for name in ("source", "call", "process", "tensor", "hops", "path", "basis"):
             del described[name]
@@ -94,10 +94,10 @@ def _no_end() -> tuple[RunEnd | None, list[str]]:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Something that was not seen and would be needed to call a run healthy."""
+    """A gap in a recording that keeps a run from being called healthy."""
 
     what: str  # continues "no problem found in 24 steps, but …"
-    command: str | None = None  # the one command that would show it
+    command: str | None = None  # the command that would close the gap
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,22 +105,22 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All that was found in a run."""
+    """All findings of a run."""
 
     run: str
     findings: tuple[Finding, ...]
-    masked: tuple[Finding, ...]  # bad values that came to nothing
+    masked: tuple[Finding, ...]  # bad values without effect
     not_covered: tuple[dict[str, Any], ...]
     trouble: tuple[str, ...]
     events: int
     steps: int
-    blind: str | None = None  # the mode it was recorded in, where that does not look at values
+    blind: str | None = None  # the recording mode, if it does not record values
     _find_end: Callable[[], tuple[RunEnd | None, list[str]]] = field(default=_no_end, repr=False, compare=False)
-    notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
-    unjudged: str | None = None  # why nothing can be said: nothing was recorded
-    inside: bool = False  # layers, gradients and attention were recorded, and so checked
-    ended_well: bool = False  # nothing about its end needs an explanation
-    unclear: tuple[Doubt, ...] = ()  # what was not seen, so that a run without findings is not healthy
+    notes: tuple[Finding, ...] = ()  # advice: problems that cost time or memory, but do no harm
+    unjudged: str | None = None  # why there is no verdict: nothing was recorded
+    inside: bool = False  # whether layers, gradients and attention were recorded, and so checked
+    ended_well: bool = False  # the program's end needs no explanation
+    unclear: tuple[Doubt, ...] = ()  # gaps, so that a run without findings is not called healthy
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -131,17 +131,17 @@ class Diagnosis:
 
     @property
     def end(self) -> RunEnd | None:
-        """Return how it ended, and what it was doing then. Gathered when asked for: it takes memory and threads."""
+        """The end of the run and its last activity. Computed at first use, since it takes memory and threads."""
         return self._end_and_trouble[0]
 
     @property
     def all_trouble(self) -> tuple[str, ...]:
-        """Return what could not be read, of the end too."""
+        """Return the parts that could not be read, including those about the end."""
         return (*self.trouble, *self._end_and_trouble[1])
 
     @property
     def verdict(self) -> str:
-        """`problem`, `healthy`, or `unknown`: nothing was recorded (`unjudged`), or too little was seen (`unclear`)."""
+        """`problem`, `healthy`, or `unknown`: nothing was recorded (`unjudged`), or too little (`unclear`)."""
         if self.findings:
             return "problem"
         return "unknown" if self.unjudged or self.unclear else "healthy"

@@ -24,7 +24,7 @@ class FitPosition:
     batch: int | None = None
 
     def __str__(self) -> str:
-        """In words: `epoch 2, batch 17`, `predict, batch 3`."""
+        """Return a text such as `epoch 2, batch 17` or `predict, batch 3`."""
         phase = self.phase.name.lower() if self.phase is not Phase.TRAIN else None
         epoch = f"epoch {self.epoch}" if self.epoch is not None else None
         batch = f"batch {self.batch}" if self.batch is not None else None

@@ -1,4 +1,4 @@
-"""Numbers, times and names as people read them."""
+"""Numbers, times and names for people."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def count(number: int | None) -> str:
 
 
 def plural(number: int, thing: str) -> str:
-    """1 step, 2 steps"""
+    """Return a text such as `1 step` or `2 steps`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def step_span(first: int, last: int) -> str:
-    """step 4, steps 0 to 300"""
+    """Return a text such as `step 4` or `steps 0 to 300`."""
     return f"step {first:,}" if first == last else f"steps {first:,} to {last:,}"
 
 
@@ -31,12 +31,12 @@ def short_count(number: int | None) -> str:
 
 
 def size(number: int | None) -> str:
-    """31 MB"""
+    """Return a text such as `31 MB`."""
     return UNKNOWN if number is None else _scaled(number, 1000, BYTES)
 
 
 def fine_size(number: int) -> str:
-    """1.13 MB, 52.4 MB, 149 kB: three digits, for what is multiplied by a batch."""
+    """Return three digits, such as `1.13 MB`, `52.4 MB`, `149 kB`, for sizes that are multiplied by a batch."""
     amount, place = float(number), 0
     while abs(amount) >= 999.5 and place < len(BYTES) - 1:
         amount, place = amount / 1000, place + 1
@@ -44,7 +44,7 @@ def fine_size(number: int) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """0.3 s, 41 s, 3 min 20 s, 2 h 5 min"""
+    """Return a text such as `0.3 s`, `41 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds is None:
         return UNKNOWN
     if seconds < 9.95:
@@ -58,7 +58,7 @@ def duration(seconds: float | None) -> str:
 
 
 def age(started: float, now: float) -> str:
-    """12 s, 5 min, 3 h, 9 d"""
+    """Return a text such as `12 s`, `5 min`, `3 h`, `9 d`."""
     if started <= 0:
         return UNKNOWN
     seconds = max(0.0, now - started)
@@ -69,20 +69,20 @@ def age(started: float, now: float) -> str:
 
 
 def local_time(epoch: float) -> str:
-    """2025-11-15 22:15:00"""
+    """Return a text such as `2025-11-15 22:15:00`."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch)) if epoch > 0 else UNKNOWN
-    except (ValueError, OverflowError, OSError):  # a run.json may say anything
+    except (ValueError, OverflowError, OSError):  # a run.json may contain any number
         return UNKNOWN
 
 
 def printable(text: str) -> str:
-    """A name from a trace, safe to print: no escape sequence of it reaches the terminal."""
+    """Return text of a trace that is safe to print, without escape sequences."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def cut_start(text: str, room: int) -> str:
-    """The end of a name says more than its beginning."""
+    """Cut the start of a name, since its end says more."""
     return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
 
 

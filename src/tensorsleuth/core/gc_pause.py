@@ -1,7 +1,7 @@
-"""Keeps Python's collector quiet where a thread of TensorFlow's runs our code, or a lock is held that it may want.
+"""Prevents garbage collection while our code runs on a thread of TensorFlow, or holds a lock that such a thread needs.
 
-A collection may find the iterator of a pipeline, whose end waits for the pipeline's threads: forever, where one of
-those is the thread that collects, or waits for a lock that the collecting thread holds. What is to be collected is
+A collection may find the iterator of a pipeline, whose destructor waits for the pipeline's threads. That wait never
+ends if one of these threads is itself collecting, or waits for a lock that the collecting thread holds. Garbage is
 collected a moment later, elsewhere.
 """
 
@@ -28,7 +28,7 @@ def no_collection() -> Iterator[None]:
 
 
 class GcPauseLock:
-    """A lock, which may be taken again by who holds it, under which nothing is collected."""
+    """A reentrant lock that prevents garbage collection while it is held."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -43,7 +43,7 @@ class GcPauseLock:
 
 
 def _enter() -> None:
-    """Off before the lock is asked for, and once more under it: another thread may just have turned it on."""
+    """Turn collection off before taking the lock, and once more under it: another thread may just have turned it on."""
     global _pauses, _was_on
     was_on = gc.isenabled()
     gc.disable()
@@ -54,7 +54,7 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    """On after the lock is given back: who holds it must not collect."""
+    """Turn collection on after releasing the lock, since its holder must not collect."""
     global _pauses, _was_on
     with _lock:
         _pauses -= 1
@@ -65,7 +65,7 @@ def _leave() -> None:
 
 
 def _reset_in_child() -> None:
-    """In a forked child none of the threads is left that were inside."""
+    """Forget the threads that were inside: none of them exists in a forked child."""
     global _lock, _pauses, _was_on
     _lock, _pauses, was_on, _was_on = threading.Lock(), 0, _was_on, False
     if was_on:

@@ -20,15 +20,15 @@ class RunningOp:
     function: str | None
     code: str | None
     layer: str | None = None
-    seconds: float | None = None  # since it began; None where that is not known
-    ended: bool = False  # it had ended: the thread had begun nothing since
-    makes: str | None = None  # what it was to put out, where an earlier call did, e.g. `float32 [8192, 8192]`
-    bytes: int | None = None  # the size of that
-    inside: tuple[RunningOp, ...] = ()  # in a function: what was under way, likeliest first
+    seconds: float | None = None  # since it began; None if unknown
+    ended: bool = False  # whether it had ended: the thread had begun nothing since
+    makes: str | None = None  # its expected output, from an earlier call, e.g. `float32 [8192, 8192]`
+    bytes: int | None = None  # the size of that output
+    inside: tuple[RunningOp, ...] = ()  # in a function: the ops in progress, likeliest first
 
     @property
     def innermost(self) -> RunningOp:
-        """The op itself, where it is inside of a function."""
+        """The op itself, if it is inside a function."""
         return self.inside[0].innermost if self.inside else self
 
 
@@ -38,7 +38,7 @@ class ThreadStack:
 
     current: bool  # the thread that crashed
     frames: tuple[Frame, ...]
-    user: int  # the first of the program's own, -1 where there is none
+    user: int  # the first frame of the program's own, -1 if there is none
 
     @property
     def frame(self) -> Frame | None:
@@ -46,13 +46,13 @@ class ThreadStack:
 
     @property
     def called_by_tensorflow(self) -> bool:
-        """A function of Python's that an op runs: tf.py_function, a generator of a dataset."""
+        """Return whether an op runs this Python function: tf.py_function, a generator of a dataset."""
         return any(frame.file.endswith("script_ops.py") for frame in self.frames)
 
 
 @dataclass(frozen=True)
 class LiveTensor:
-    """A tensor that was in memory; or several, made by one op."""
+    """A live tensor, or several made by one op."""
 
     name: str
     dtype: str
@@ -60,7 +60,7 @@ class LiveTensor:
     bytes: int  # of all of them
     line: str | None
     seconds: float | None = None  # since the first was made
-    step: int | None = None  # in which it was
+    step: int | None = None  # the step in which it was made
     count: int = 1
 
 
@@ -68,14 +68,14 @@ class LiveTensor:
 class MemoryAtEnd:
     """The memory of a process at its end."""
 
-    used: int | None  # by the process when it was last seen, in bytes, without files that are mapped
-    peak: int | None  # the most that it used; where nobody looked in between, with files
-    limit: int | None  # the container's
+    used: int | None  # by the process at its last sample, in bytes, without mapped files
+    peak: int | None  # the most that it used; without samples, including mapped files
+    limit: int | None  # of the container
     machine: int | None
     curve: tuple[tuple[float, int], ...] = ()  # (seconds before the end, bytes used), oldest first
     largest: tuple[LiveTensor, ...] = ()
     oldest: tuple[LiveTensor, ...] = ()  # the longest-lived of 64 kB and more
-    fits: str | None = None  # of a program that trains: which batch, or sequence, would have fit
+    fits: str | None = None  # of a training program: the batch, or sequence, that would have fit
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class RunEnd:
     doing: tuple[RunningOp, ...] = ()  # the main thread first
     stacks: tuple[ThreadStack, ...] = ()
     memory: MemoryAtEnd | None = None
-    said: tuple[str, ...] = ()  # what it printed last, where its stderr is a file
+    said: tuple[str, ...] = ()  # its last output, if its stderr is a file
 
     def to_json(self) -> dict[str, Any]:
-        """As `sleuth why --json` has it."""
+        """Return the fields of `sleuth why --json`."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""A series: one watched thing over the steps of a program. And what a program logged."""
+"""Series: the samples of one watched tensor or variable over the steps; and the messages that a program logged."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ OF_LAYER_STATS = "inside"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A watched thing that rows of watched.bin belong to."""
+    """A watched tensor or variable, which rows of watched.bin refer to."""
 
     number: int
-    kind: str  # one of KINDS
-    name: str  # of the op, the variable, or what the program calls it
+    kind: str  # one of SERIES_KINDS
+    name: str  # the name of the op or the variable, or the program's own name
     file: str | None = None
     line: int | None = None
-    owner: str | None = None  # who looks: "inside" where nobody asked for it; see docs/inside.md
-    trains: bool = True  # whether what computes it trains
-    op: str | None = None  # of what is inside a function: the op's name
-    by: str | None = None  # "replay" where it was seen when a call was run again
-    activation: str | None = None  # of what leaves a layer: its last op, where that is one of model.activations
+    owner: str | None = None  # "inside" for layer statistics, which nobody requested; see docs/inside.md
+    trains: bool = True  # whether the function that computes it trains
+    op: str | None = None  # for layer statistics in a function: the name of the op
+    by: str | None = None  # "replay" if the sample comes from a replayed call
+    activation: str | None = None  # of a layer's output: its last op, if that is one of core.ops.activations
 
     @property
     def tag(self) -> str:
-        """Return the name to use where all kinds stand side by side."""
+        """Return the name to use in a list of all kinds."""
         return f"{self.kind}/{self.name}" if self.kind in ("gradient", "update") else self.name
 
 
@@ -40,14 +40,14 @@ class LogMessage:
     message: str
     file: str | None
     line: int | None
-    clock: int | None = None  # when, by the trace's clock
+    clock: int | None = None  # the time on the trace's clock
 
     def __str__(self) -> str:
         return self.message
 
     @property
     def words(self) -> str:
-        """`loss nan (step 3, train.py:12)`, on one line that is not too long."""
+        """Return the message as one line of limited length: `loss nan (step 3, train.py:12)`."""
         step = f"step {self.step}" if self.step >= 0 else ""
         place = f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
         where = ", ".join(part for part in (step, place) if part)

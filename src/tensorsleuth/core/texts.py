@@ -1,4 +1,4 @@
-"""Texts that go through TensorFlow: characters that none should have, and what was seen of those that came in."""
+"""Texts in TensorFlow: stray characters, and summaries of the texts that were read."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ STRAY_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffd]
 REPLACEMENT_CHARACTER = "\ufffd"
 CHARACTER_NAMES = {REPLACEMENT_CHARACTER: "replacement character", "\ufeff": "byte order mark", "\x00": "NUL"}
 EXCERPT_MARGIN = 12  # characters on each side
-MAX_LISTED_CHARACTERS = 3  # kinds
+MAX_LISTED_CHARACTERS = 3  # number of kinds
 
-PATTERN_ATTRIBUTE = "pattern"  # the attribute of a static one
+PATTERN_ATTRIBUTE = "pattern"  # the attribute of a static pattern
 CLEANING_ATTRIBUTE = "replace_control_characters"  # the attribute of UnicodeTranscode
 
 
 @dataclass(frozen=True, slots=True)
 class TextSummary:
-    """Texts that came in at one line, as far as they were looked at."""
+    """The sampled texts that one line reads."""
 
     site: int
-    by: str  # the op that took them, or the function
+    by: str  # the op or function that takes them
     texts: int
-    broken: int  # have characters that are none
-    known: int  # of the broken, those that had come in at another line before
-    drawn: bool  # from a dataset
+    broken: int  # the number with stray characters
+    known: int  # those of the broken ones that another line had read before
+    drawn: bool  # whether they come from a dataset
     kinds: Mapping[str, int]
-    examples: tuple[tuple[int, str], ...]  # row, and what stands around
+    examples: tuple[tuple[int, str], ...]  # the row, and the text around it
 
     @staticmethod
     def from_json(fields: dict[str, Any]) -> TextSummary:
@@ -49,7 +49,7 @@ def excerpt(text: str) -> str:
 
 
 def list_characters(kinds: Mapping[str, int]) -> str:
-    """`12 × U+0000 (NUL), 3 × U+FEFF (byte order mark)`, the most frequent first."""
+    """Return a text such as `12 × U+0000 (NUL), 3 × U+FEFF (byte order mark)`, the most frequent first."""
     ranked = sorted(kinds.items(), key=lambda one: -one[1])[:MAX_LISTED_CHARACTERS]
     return ", ".join(f"{count:,} × {character_name(letter)}" for letter, count in ranked)
 

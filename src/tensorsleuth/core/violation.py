@@ -1,4 +1,4 @@
-"""A broken expectation: of a tensor in the program, or of data before it goes in."""
+"""A broken expectation of a tensor in the program, or of data before training."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ _TEXT_FIELDS = ("change", "severity", "file", "where", "code", "function", "othe
 
 
 class ValueNote(str):
-    """In the place of a value: words about it, shown as they are."""
+    """Words about a value, in its place; they are shown unchanged."""
 
 
 @dataclass(frozen=True)
 class Violation:
     """A broken expectation: expected, the number of broken elements, the first of them, the place and the fix."""
 
-    rule: str  # what was asked: dtype, shape, finite, between…
+    rule: str  # the kind of expectation: dtype, shape, finite, between…
     name: str  # of the tensor, or the feature of a data set
     expected: str  # follows "expected": `values between 0 and 1`
-    found: str  # what was there instead: `up to 255`
-    broken: int | None = None  # how many elements; None where it is about the whole
+    found: str  # the actual state: `up to 255`
+    broken: int | None = None  # number of broken elements; None if the tensor as a whole is meant
     total: int | None = None
-    positions: tuple[tuple[int, ...], ...] = ()  # the first few, with a value each
+    positions: tuple[tuple[int, ...], ...] = ()  # of the first few, with a value each
     values: tuple[Any, ...] = ()
-    change: str | None = None  # what to do about it
-    severity: str = "error"  # or "warning": looks wrong, need not be; "note": good to know
+    change: str | None = None  # how to fix it
+    severity: str = "error"  # or "warning": looks wrong, but may be intended; "note": good to know
     file: str | None = None
     line: int | None = None
-    where: str | None = None  # which part of the data: `validation`, `element 12`; of a graph, which iteration
-    code: str | None = None  # the text of that line
-    function: str | None = None  # that the line is in
-    other: str | None = None  # a second place that has to do with it, as file:line: where a dimension got its size
-    step: int | None = None  # the training step, where a recording was under way
-    clock: int | None = None  # when, by the clock of the trace's rows
-    times: int = 1  # how often it has been broken at this place, this time included
+    where: str | None = None  # the part of the data: `validation`, `element 12`; in a graph, the iteration
+    code: str | None = None  # the text of the line
+    function: str | None = None  # the function that contains the line
+    other: str | None = None  # a second related place as file:line, for example where a dimension got its size
+    step: int | None = None  # the training step, during a recording
+    clock: int | None = None  # the time on the clock of the trace's rows
+    times: int = 1  # how often the place broke it, including this time
 
     @property
     def place(self) -> str:
-        """`train.py:12`, the name of the file only; empty where no line is known."""
+        """`train.py:12`, with the file name only; empty if the line is unknown."""
         return f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
 
     @property
     def message(self) -> str:
-        """All of it, for people: a sentence, then the line that asked for it, then what to change."""
+        """The whole text for people: a sentence, the line with the expectation, and the fix."""
         at = f"\n  {self.file}:{self.line}" + (f"\n    {self.code}" if self.code else "") if self.file else ""
         return f"{self.sentence}.{at}" + (f"\n  {self.change}" if self.change else "")
 
     @property
     def amount(self) -> str:
-        """`3 of 784`, where elements were counted."""
+        """A text such as `3 of 784`, if elements were counted."""
         if self.broken is None:
             return ""
         return f"{self.broken:,} of {self.total:,}" if self.total is not None else f"{self.broken:,}"
 
     @property
     def first(self) -> str:
-        """`[3, 4] 255, [3, 7] 254, …`: the first few positions and values."""
+        """The first few positions and values: `[3, 4] 255, [3, 7] 254, …`."""
         pairs = [
             f"{format_position(at)} {format_value(value)}".strip() for at, value in zip(self.positions, self.values)
         ][:MAX_SHOWN_VALUES]
@@ -71,7 +71,7 @@ class Violation:
 
     @property
     def sentence(self) -> str:
-        """All of it but what to change."""
+        """The whole text but the fix."""
         place = f" ({self.where})" if self.where else ""
         amount = f"{self.amount}: " if self.amount else ""
         first = f"; first at {self.first}" if self.first else ""
@@ -101,12 +101,12 @@ class Violation:
 
 
 def format_position(position: Sequence[int]) -> str:
-    """[3, 4]; nothing for a single value."""
+    """Return a text such as `[3, 4]`, or nothing for a single value."""
     return f"[{', '.join(str(int(place)) for place in position)}]" if len(position) else ""
 
 
 def format_value(value: Any) -> str:
-    """A value as people write it, short."""
+    """Return a value as a short text."""
     if isinstance(value, (float,)) or (hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "f"):
         number = float(value)
         return _special_name(number) if not math.isfinite(number) else f"{number:.6g}"
@@ -119,7 +119,7 @@ def format_value(value: Any) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON has it; what JSON has no word for, as text."""
+    """Return a value as JSON can hold it, or as text."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
         return _special_name(value)

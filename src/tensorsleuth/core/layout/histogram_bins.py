@@ -11,8 +11,8 @@ BINS = 64
 
 
 def bin_edges(low: float, high: float) -> npt.NDArray[Any]:
-    """Bin i holds what is at edge i or above, and below edge i + 1; the last holds the maximum, too."""
-    step = high / BINS - low / BINS  # no range is too large for that
+    """Return the edges. Bin i covers edge i up to but not including edge i + 1; the last includes the maximum."""
+    step = high / BINS - low / BINS  # does not overflow for any range
     numbers = np.arange(BINS + 1)
     ways = step * np.where(numbers < BINS // 2, numbers, BINS - numbers)
     return np.where(numbers < BINS // 2, low + ways, high - ways)

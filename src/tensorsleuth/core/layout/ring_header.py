@@ -1,4 +1,4 @@
-"""The first bytes of a file of rows, as `native/src/files/ring.h` has them. No NumPy: `sleuth run` reads them, too."""
+"""The header of a file of rows, as in `native/src/files/ring.h`. Uses no NumPy, because `sleuth run` reads it too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAGIC = b"SLEUTHRG"
 
 @dataclass(frozen=True)
 class RingHeader:
-    """RingHeader in ring.h."""
+    """The fields of RingHeader in ring.h."""
 
     magic: bytes
     version: int

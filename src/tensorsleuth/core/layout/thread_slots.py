@@ -18,18 +18,18 @@ MAX_BEGUN_OPS = 7
 BEGUN = np.dtype(
     [
         ("time", "<u8"),  # nanoseconds, monotonic, as in rows
-        ("call", "<u8"),  # of a function; 0 for an op
+        ("call", "<u8"),  # number of a function call; 0 for an op
         ("step", "<i8"),  # the training step
-        ("op", "<u4"),  # in the catalogue, 0 where its place was not known yet
+        ("op", "<u4"),  # id in the catalogue, 0 if not known yet
         ("more", "<u4"),
     ]
 )
 
 SLOT = np.dtype(
     [
-        ("id", "<u4"),  # the kernel's number of the thread, 0 where it has ended
+        ("id", "<u4"),  # the kernel's id of the thread, 0 if it has ended
         ("thread", "<u2"),  # as in rows
-        ("depth", "<u2"),  # how many of `begun` had not ended; those behind are what was begun last
+        ("depth", "<u2"),  # number of `begun` ops that had not ended; the entries after them began last
         ("spare", "<u8", (3,)),
         ("begun", BEGUN, (MAX_BEGUN_OPS,)),
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 ITERATOR_READS = frozenset(["IteratorGetNext", "IteratorGetNextSync"])  # take the next element
 DATASET_OUTPUTS = ITERATOR_READS | {"OptionalGetValue"}  # their outputs are elements of a dataset
 DATA_READS = DATASET_OUTPUTS | {"ReadFile"}  # elements of a dataset, or files
-STORED_VALUES = frozenset(["Const", "ReadVariableOp"])  # they output what was there before the program ran them
+STORED_VALUES = frozenset(["Const", "ReadVariableOp"])  # their outputs existed before the program ran them
 FILE_READS = frozenset(["RestoreV2", "ReadFile"])  # checkpoints and other files
-TENSOR_DATASETS = frozenset(["TensorDataset", "TensorSliceDataset"])  # of tensors that the program has
+TENSOR_DATASETS = frozenset(["TensorDataset", "TensorSliceDataset"])  # of tensors of the program
 
 PYTHON_OPS = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])  # they call Python
 WAITING_OPS = PYTHON_OPS | ITERATOR_READS | {"IteratorGetNextAsOptional", "QueueDequeueV2"}  # may wait for others

@@ -6,7 +6,7 @@ from tensorsleuth.core.ops.activations import RELUS
 from tensorsleuth.core.ops.kinds import SELECTS
 
 ADDITIONS = frozenset(["AddV2", "Add"])  # TensorFlow 1 wrote the second
-SUMS_OF_TWO = ADDITIONS | {"Sub"}  # a + b, a - b
+SUMS_OF_TWO = ADDITIONS | {"Sub"}  # TensorFlow 1 made the second
 DIVISIONS = frozenset(["RealDiv", "Div"])  # x / 0 is infinite
 SCALINGS = DIVISIONS | {"Mul", "DivNoNan"}  # the output is a multiple of the input
 BASIC_ARITHMETIC = SUMS_OF_TWO | {"Mul", "RealDiv"}  # the four operators of Python
@@ -28,7 +28,7 @@ ARITHMETIC = BASIC_ARITHMETIC | SCALINGS | EXTREMA | {"Xdivy", "Neg", "Abs"}
 ELEMENTWISE_FUNCTIONS = ROOTS | {
     *("Pow", "Exp", "Expm1", "Log", "Log1p", "Square", "Sigmoid", "Tanh", "Softplus", "Cast"),
 }
-ELEMENTWISE = ARITHMETIC | ELEMENTWISE_FUNCTIONS  # that causes of NaN look through
+ELEMENTWISE = ARITHMETIC | ELEMENTWISE_FUNCTIONS  # which causes of NaN look through
 
 # Their inputs may have different shapes that broadcast to one.
 BROADCASTING_OPS = BASIC_ARITHMETIC | EXTREMA | COMPARISONS | BINARY_LOGIC | {"SelectV2"}
@@ -45,13 +45,13 @@ OPERATOR_WORDS = {
     "LogicalOr": "or",
 }
 
-# A dead unit of a ReLU stays visible behind them.
+# A dead unit of a ReLU stays visible after them.
 DEAD_UNIT_PASSES = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2"])
 DEAD_UNIT_PASSES |= {"Relu"}
-# A saturated unit stays visible behind them. Mul is missing because gates are meant to open and close.
+# A saturated unit stays visible after them. Mul is missing because gates are meant to open and close.
 SATURATED_UNIT_PASSES = frozenset(["SelectV2", "Cast", "BiasAdd"])
 
-# A token id remains an id behind them: cast, cut, clipped or rounded.
+# A token id remains an id after them: cast, cut, clipped or rounded.
 ID_PRESERVING = CLIPS | ROUNDINGS | {"Cast", "Relu", "StridedSlice"}
 
 # Their output may be finite although an input is not.

@@ -1,4 +1,4 @@
-"""The names of traced functions: TensorFlow adds to those that the program has for them."""
+"""The names of traced functions, without what TensorFlow adds to them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The output holds the input's elements, no more and no less: its health is the input's.
+# The output has exactly the input's elements, and so the input's health.
 VIEWS = frozenset(
     [
         "Identity",
@@ -23,12 +23,12 @@ VIEWS = frozenset(
     ]
 )
 
-# Their outputs are what their functions return.
+# Their outputs are the results of their functions.
 CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 LOOPS = frozenset(["While", "StatelessWhile"])
 BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
-# Datasets that hand on each element as they got it, or not at all.
+# Datasets that pass each element on unchanged, or drop it.
 PASS_THROUGH_DATASETS = frozenset(
     [
         "AssertCardinalityDataset",
@@ -46,21 +46,21 @@ PASS_THROUGH_DATASETS = frozenset(
         "TakeWhileDataset",
     ]
 )
-OPAQUE_WRAPPERS = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
+OPAQUE_WRAPPERS = frozenset(["OptionalFromValue"])  # results inside these cannot be recorded from outside
 
-# The loops and conditionals of TensorFlow 1, made of single nodes: where a value enters a loop, starts the next
-# iteration, comes together with another, or is only let through.
+# The loops and conditionals of TensorFlow 1, made of single nodes: a value enters a loop, starts the next iteration,
+# merges with another value, or is passed through.
 LOOP_ENTERS = frozenset(["Enter", "RefEnter"])
 NEXT_ITERATIONS = frozenset(["NextIteration", "RefNextIteration"])
 MERGES = frozenset(["Merge", "RefMerge"])
 LOOP_EXITS = frozenset(["Exit", "RefExit"])
 CONTROL_FLOW_PASSES = LOOP_ENTERS | NEXT_ITERATIONS | LOOP_EXITS | {"Switch", "RefSwitch"}
 
-# What stands for the contents of a TensorArray: a number that means nothing, and orders the ops that put them in.
+# They stand for the contents of a TensorArray: a meaningless number that orders the ops that fill the array.
 TENSOR_ARRAYS = frozenset(["TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"])
 TENSOR_ARRAYS |= {"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}
 
-# Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
+# Finite inputs give finite outputs: not examined in the modes that only record whether a value is bad.
 KEEP_FINITE = frozenset(
     [
         "Abs",
@@ -111,16 +111,16 @@ KEEP_FINITE = frozenset(
     ]
 )
 
-# Values that never change while the program runs, or that no user's op computed.
+# Values that never change during the run, or that no op of the user computed.
 STATIC_VALUES = frozenset(["Const", "Placeholder", "NoOp"])
 
-# TensorFlow takes these out before it looks at how large a graph is.
+# TensorFlow removes these before it measures the size of a graph.
 PRUNED_OPS = frozenset(["Identity", "NoOp"])
 
-# Our own name for what Python hands to TensorFlow: arrays, numbers.
+# Our own name for Python arrays and numbers that TensorFlow gets.
 FEED = "Feed"
 
-# What these put out came from outside: no op of the program's graph computed it.
+# Their outputs come from outside: no op of the program's graph computed them.
 EXTERNAL_SOURCES = frozenset(
     [
         FEED,
@@ -143,7 +143,7 @@ EXTERNAL_SOURCES = frozenset(
 )
 VARIABLE_READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
 
-# They take a tensor out of something that holds it, or from another worker: nothing is computed, so nothing is born.
+# They take a tensor out of a container, or from another worker: they compute nothing, so they make no bad value.
 CARRIERS = frozenset(
     [
         "OptionalGetValue",
@@ -172,16 +172,16 @@ CARRIERS = frozenset(
     ]
 )
 
-# What they put out was put together from what all devices, or workers, gave.
+# Their outputs combine values of all devices or workers.
 COLLECTIVES = frozenset(op for op in CARRIERS if op.startswith(("Collective", "Nccl")))
 
-# TensorFlow's own debuggers look at a value through them, and compute nothing that the program uses.
+# TensorFlow's own debuggers read a value through them. They compute nothing that the program uses.
 DEBUG_OPS = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "DebugNumericSummaryV2"])
 
 # They raise when a value is NaN or infinite.
 NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 
-PYTHON_FUNCTIONS = frozenset(["PyFunc", "PyFuncStateless", "EagerPyFunc"])  # they hand their inputs to Python
+PYTHON_FUNCTIONS = frozenset(["PyFunc", "PyFuncStateless", "EagerPyFunc"])  # they pass their inputs to Python
 
 # They show a value to people, or store it outside of TensorFlow: as text, in summaries, in files.
 HAND_OUTS = frozenset(
@@ -189,19 +189,19 @@ HAND_OUTS = frozenset(
 )
 HAND_OUTS |= {"ScalarSummary", "WriteScalarSummary", "WriteSummary", "TensorSummary", "TensorSummaryV2"}
 
-# They ask whether a value is bad, and let nothing of it through.
+# They test whether a value is bad, and return nothing of it.
 VALUE_TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
 )
-# They order values, in which an infinity has its place.
+# They order values, and an infinity has a place in that order.
 ORDER_OPS = frozenset(["ArgMax", "ArgMin", "TopK", "TopKV2"])
 
-# They look at a tensor's shape, and at no value.
+# They read a tensor's shape, but no value.
 SHAPE_OPS = frozenset(["Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"])
 
 SELECTS = frozenset(["Select", "SelectV2"])
 
-# What holds a variable in a graph; the last two are the old kind, which ops take by reference.
+# They hold a variable in a graph. The last two are the old kind, which ops take by reference.
 VARIABLE_OPS = frozenset(["VarHandleOp", "VariableV2", "Variable"])
 VARIABLE_USES = VARIABLE_OPS | VARIABLE_READS
 
@@ -221,7 +221,7 @@ def writes_variables(op: str) -> bool:
     return op.startswith(WRITE_PREFIXES) or op in SCATTER_WRITES
 
 
-# What may take long and puts out nothing that is looked at, or not always: batches of integers, texts, copies.
+# They may take long and have no recorded output, or not always: batches of integers, texts, copies.
 INPUT_OPS = ("IteratorGetNext", "OptionalGetValue")
 _SLOW_AND_UNSEEN = (
     *INPUT_OPS,
@@ -231,11 +231,11 @@ _SLOW_AND_UNSEEN = (
 
 
 def needs_end_mark(op: str) -> bool:
-    """Is the end of such an op noted. An AssignVariableOp only takes over what was computed: not worth a row."""
+    """Return whether an op's end is recorded. An AssignVariableOp only takes a value over: not worth a row."""
     return (writes_variables(op) and op != "AssignVariableOp") or op.startswith(_SLOW_AND_UNSEEN)
 
 
-# Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.
+# Healthy inputs can give a bad output, which the inputs' statistics explain: those are recorded in full.
 CAN_MAKE_BAD = frozenset(
     [
         "Acos",
@@ -267,7 +267,7 @@ CAN_MAKE_BAD = frozenset(
     ]
 )
 
-# The output is bad where, and only where, an input is: nothing is added, and nothing left out.
+# The output is bad exactly if an input is: no elements are added or left out.
 KEEP_BAD = frozenset(
     [
         "Abs",
@@ -285,8 +285,8 @@ KEEP_BAD = frozenset(
     ]
 )
 
-# Their first output is the result; the others are statistics, not finite where there is nothing to count.
+# Their first output is the result. The others are statistics, which are NaN or infinite if nothing was counted.
 BATCH_NORMS = frozenset(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"])
 
-# They put out what the program gave them: an infinity is there because it was written down.
+# They output values from the program's text: an infinity is there because somebody wrote it.
 LITERALS = frozenset(["Const", "Fill"])

@@ -1,24 +1,24 @@
-"""The Keras layer, or name scope, that an op was made in: read from its node's name."""
+"""The Keras layer, or name scope, of an op, read from its node's name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-_NUMBER = re.compile(r"(_\d+)+$")  # what TensorFlow adds to a name that is taken
-_LOWERED = re.compile(r"_\d+")  # `while/body/_12/…`: what lowering a loop leaves behind
-REPLICA = re.compile(r"replica_(\d+)")  # the scope that MirroredStrategy opens for all but the first replica
+_NUMBER = re.compile(r"(_\d+)+$")  # TensorFlow adds it to a name that is taken
+_LOWERED = re.compile(r"_\d+")  # `while/body/_12/…`: a remainder of a lowered loop
+REPLICA = re.compile(r"replica_(\d+)")  # the scope that MirroredStrategy opens for all replicas but the first
 
 # Gradients repeat the forward op's scopes behind one of these.
 _GRADIENTS = frozenset(["gradient_tape", "gradients"])
 
-# How an op came to run, not whose it is.
+# Scopes that say how an op came to run, not which layer it belongs to.
 _CALLS = frozenset(["StatefulPartitionedCall", "PartitionedCall", "while", "cond", "body", "true_fn", "false_fn"])
 
-# Functions of TensorFlow that open scopes in their scope: nothing in there is the program's.
+# Functions of TensorFlow that open scopes inside their scope: no op in there is the program's.
 _DETAILS = frozenset(["moments", "batchnorm", "weighted_loss", "embedding_lookup", "stateless_dropout"])
 
-# Scopes that TensorFlow's own functions open, and ops that hold smaller ones. None is a likely name of a layer.
+# Scopes that TensorFlow's own functions open, and composite ops. None is a likely name of a layer.
 _OPS = frozenset(
     """
     add sub mul truediv floordiv mod pow matmul div_no_nan einsum convolution transpose strided_slice concat stack
@@ -39,10 +39,10 @@ _OP_FAMILIES = ("TensorArray", "TensorList", "StatelessRandom", "Assign", "Fused
 
 
 def layer_of(node_name: str, called: Mapping[str, str] | None = None) -> str | None:
-    """The scopes of a node that are the program's, e.g. `model/dense_1`; None for an op at the top.
+    """Return the program's scopes of a node, e.g. `model/dense_1`, or None for an op without a scope.
 
-    Where it is known which op a gradient differentiates, ask with that op's name. `called` has the names that the
-    program gave to scopes which bear other names in its graph.
+    For a gradient op whose forward op is known, pass the forward op's name. `called` maps scope names in the graph to
+    the names that the program gave them.
     """
     if called:
         node_name = _as_called(node_name, called)
@@ -75,24 +75,24 @@ def _between_gradients(scopes: list[str]) -> list[list[str]]:
 
 
 def _without_ops(scopes: list[str], leaf: str) -> list[str]:
-    """Less what says how an op ran, and less the ops at the end."""
+    """Return scopes without those that say how an op ran, and without the ops at the end."""
     own = (scope for scope in _before_details(scopes) if scope and not REPLICA.fullmatch(scope))
     named = (scope for scope in own if not _LOWERED.fullmatch(scope))
     kept = [scope for scope in named if _plain(scope) not in _CALLS]
     if kept and _plain(kept[-1]) == "add" and _plain(leaf) in ("add", "Add", "AddV2"):
-        return kept  # Keras names its Add layer so
+        return kept  # Keras names its Add layer like an op
     while kept and (_is_op(_plain(kept[-1])) or _is_repeated(kept)):
         kept.pop()
     return kept
 
 
 def _before_details(scopes: list[str]) -> list[str]:
-    """Cut where it goes into one function or the gradient of one op, and where a variable gets its first value."""
+    """Cut the scopes before a function's, an op's gradient, or a variable's initial value."""
     for at, scope in enumerate(scopes):
         if scope.endswith("_grad") or _plain(scope) in _DETAILS:
             return scopes[:at]
         if _plain(scope) == "Initializer":
-            return scopes[: max(0, at - 1)]  # less the variable's name
+            return scopes[: max(0, at - 1)]  # without the variable's name
     return scopes
 
 
@@ -101,7 +101,7 @@ def _is_op(name: str) -> bool:
 
 
 def _is_repeated(scopes: list[str]) -> bool:
-    """`dropout/dropout`: the layer, and in it the function of the same name."""
+    """Return whether a scope repeats, as in `dropout/dropout`: the layer, then its function of the same name."""
     return len(scopes) > 1 and scopes[-1] == "dropout" and _plain(scopes[-2]) == "dropout"
 
 

@@ -14,7 +14,7 @@ from tensorsleuth.core.ops.kinds import SELECTS
 from tensorsleuth.core.ops.products import PRODUCTS
 from tensorsleuth.core.ops.views import COPIES, CUTS_AND_JOINS, MOVES, REPEATS
 
-# From a mask of the inputs to the mask that scores get.
+# From a mask of the inputs to the mask of the scores.
 MASK_MAKING_OPS = BASIC_ARITHMETIC | BOOLEAN_OPS | EXTREMA | SELECTS | REPEATS
 MASK_MAKING_OPS |= {"Neg", "Cast", "StridedSlice", "MatrixBandPart"}
 MASK_COMBINING_OPS = EXTREMA | {"Mul"}  # of two masks of zeros and ones

@@ -1,4 +1,4 @@
-"""Ops that make NaN or infinities: where they overflow, what they divide by, where they are defined."""
+"""Ops that make NaN or infinities: their overflows, divisors and domains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DOMAINS = {
 }
 # The inputs that explain a failure of an op. For other ops every input does.
 DECISIVE_INPUTS = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
-# Where the value is finite and the slope is not, and an argument that keeps away from there.
+# The value is finite but the slope is not, and an argument that stays away from there.
 INFINITE_SLOPES = {"Acos": "±1", "Asin": "±1", "Acosh": "1", "Atanh": "±1", "Erfinv": "±1", "Ndtri": "0 and 1"}
 SAFE_ARGUMENTS = {"Acosh": "tf.maximum(x, 1.0 + 1e-6)", "Ndtri": "tf.clip_by_value(x, 1e-6, 1.0 - 1e-6)"}
 RESULTS_FOR_ZERO = {"Log": "log of that is −∞", "Rsqrt": "1/sqrt of that is ∞"}  # in words

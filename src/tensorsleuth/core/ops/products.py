@@ -1,16 +1,16 @@
-"""Matrix products, convolutions and einsum, and what linear algebra computes from a matrix."""
+"""Matrix products, convolutions, einsum, and linear algebra of a matrix."""
 
 from __future__ import annotations
 
-CURRENT_BATCH_MATMULS = frozenset(["BatchMatMulV2", "BatchMatMulV3"])  # those that TensorFlow 2 makes
+CURRENT_BATCH_MATMULS = frozenset(["BatchMatMulV2", "BatchMatMulV3"])  # made by TensorFlow 2
 BATCH_MATMULS = CURRENT_BATCH_MATMULS | {"BatchMatMul"}  # with those of TensorFlow 1
 PLAIN_MATMULS = frozenset(["MatMul"])  # of two matrices
-CURRENT_MATMULS = CURRENT_BATCH_MATMULS | PLAIN_MATMULS  # those that TensorFlow 2 makes
+CURRENT_MATMULS = CURRENT_BATCH_MATMULS | PLAIN_MATMULS  # made by TensorFlow 2
 MATMULS = BATCH_MATMULS | PLAIN_MATMULS  # of one pair of matrices or many
 BATCH_PRODUCTS = BATCH_MATMULS | {"Einsum"}  # products for each sample
 PRODUCTS = MATMULS | {"Einsum"}  # every product of matrices
 CONVOLUTIONS = frozenset(["Conv1D", "Conv2D", "Conv3D"])  # of signals, images, volumes
-LAYER_PRODUCTS = PRODUCTS | CONVOLUTIONS  # how a layer applies its weights
+LAYER_PRODUCTS = PRODUCTS | CONVOLUTIONS  # a layer applies its weights with them
 
 # Each output is a sum of many products, which may overflow.
 OVERFLOWING_PRODUCTS = (

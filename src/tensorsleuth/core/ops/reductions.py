@@ -1,4 +1,4 @@
-"""Ops that reduce axes, and the losses that are made with them."""
+"""Ops that reduce axes, and the losses made with them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SQUASHING_OPS = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 # How Hugging Face's losses recognise labels that count: != -100, >= 0.
 COUNTED_LABEL_TESTS = {"NotEqual": "-100", "GreaterEqual": "0"}
 
-# The ops of a dense layer's training step, in order, for made-up traces.
+# The ops of a dense layer's training step, in order, for synthetic traces.
 EXAMPLE_STEP = ("MatMul", "BiasAdd", "Relu", "Mul", "Log", "Sum", "Sub", "AddV2", "RealDiv", "AssignSubVariableOp")
 
 # Infinities of both signs, added, are NaN.

@@ -1,4 +1,4 @@
-"""Ops that copy, reshape, cut, join or move the elements of a tensor, and ops that only ask for its shape."""
+"""Ops that copy, reshape, cut, join or move the elements of a tensor, and ops that only read its shape."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ IDENTITIES = frozenset(["Identity", "StopGradient"])  # the output is the input
 COPIES = IDENTITIES | {"Cast", "Snapshot"}  # the same elements in the same shape
 CHECKED_COPIES = IDENTITIES | {"Cast", "EnsureShape"}  # the same, with the check of a shape
 ALL_COPIES = COPIES | CHECKED_COPIES  # either
-FORWARDS = ALL_COPIES | {"IdentityN"}  # hand on one tensor or several
+FORWARDS = ALL_COPIES | {"IdentityN"}  # pass on one tensor or several
 
 RESHAPES = frozenset(["Reshape", "ExpandDims", "Squeeze"])  # the same elements in the same order
-# IdentityN stands behind a function that has a gradient of its own, as the dropout of DeBERTa.
+# IdentityN follows a function with a custom gradient, such as DeBERTa's dropout.
 MOVES = COPIES | RESHAPES | {"Transpose", "IdentityN"}
-# The graph optimizer removes them where it can. The values are the same.
+# The graph optimizer removes them if it can. The values stay the same.
 REMOVABLE_VIEWS = IDENTITIES | RESHAPES | {"PreventGradient", "Snapshot"}
 
 SLICES = frozenset(["Slice", "StridedSlice"])  # a part of each axis
-SPLITS = frozenset(["Split", "SplitV"])  # parts along one axis, one an output
+SPLITS = frozenset(["Split", "SplitV"])  # parts along one axis, one for each output
 PADS = frozenset(["Pad", "PadV2"])  # add a constant around their input
 REPEATS = frozenset(["Tile", "BroadcastTo"])  # copy their input along an axis
 CUTS_AND_JOINS = SLICES | PADS | {"ConcatV2"}  # change the length of an axis
 PARTS = SLICES | SPLITS | {"Unpack", "ConcatV2"}  # queries, keys and values out of one product
 SHIFTS = frozenset(["Roll", "Reverse", "ReverseV2"])  # move elements along an axis
-SHIFTING_JOINS = PADS | {"MirrorPad", "ConcatV2", "TensorScatterUpdate"}  # shift elements by what they put before
+SHIFTING_JOINS = PADS | {"MirrorPad", "ConcatV2", "TensorScatterUpdate"}  # shift elements by what they add in front
 VARIABLE_VIEWS = MOVES | SLICES | REPEATS  # of a variable: each element is one of its elements
 VALUE_PRESERVING = FORWARDS | VIEWS | REPEATS | {"StridedSlice"}  # each element is one of the input's
 TEXT_MOVES = RESHAPES | {"ConcatV2", "GatherV2", "Identity", "Pack", "StridedSlice", "Tile"}  # of strings
@@ -35,7 +35,7 @@ AXIS_REMOVING_OPS = frozenset(["Squeeze", "Reshape", "StridedSlice"])  # an axis
 SHAPE_PRESERVING_FUNCTIONS = ALL_COPIES | {"BiasAdd", "Softmax", "LogicalNot"}  # the first input has the same shape
 SHAPE_PRESERVING_ARITHMETIC = ALL_COPIES | BASIC_ARITHMETIC | {"BiasAdd"}  # axes stay where they are
 AXIS_OPS = SHAPE_PRESERVING_ARITHMETIC | SPLITS | {"Reshape", "Transpose", "Unpack", "StridedSlice"}  # axes are traced
-# From a difference to the reduction of a loss: nothing changes which elements met.
+# From a difference to the reduction of a loss: none of these changes which elements are compared.
 LOSS_PASSES = ELEMENTWISE | OPERATOR_WORDS.keys() | CHECKED_COPIES | SELECTS
 LOSS_PASSES |= {"Relu", "Softplus", "Cosh", "LogicalNot", "Where"}
 
@@ -54,5 +54,5 @@ SHAPE_INPUTS = {
 GENERATED_CONSTANTS = frozenset(["Const", "Range"])  # the program wrote their values down
 CONSTANTS_AND_VARIABLES = GENERATED_CONSTANTS | {"VariableV2"}  # not computed from data
 NON_DATA_OPS = GENERATED_CONSTANTS | LIKES | {"ReadVariableOp", "Fill", "LinSpace"}  # no samples in them
-# A scalar that they put out is rarely a loss.
+# A scalar output of these is rarely a loss.
 UNLIKELY_LOSSES = VARIABLE_READS | {"Feed", "Cast", "Const", "Identity"}
