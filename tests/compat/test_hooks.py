@@ -170,7 +170,7 @@ def test_filters_for_all_hooks_and_bad_ones(tmp_path: Path, capfd: pytest.Captur
     assert "filter any_log: Log:0" in capfd.readouterr().err
     with pytest.raises(TypeError, match="must be a function of"):
         hook.add_tensor_filter("no", 3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="it must be a text"):
+    with pytest.raises(ValueError, match="it must be a string"):
         hooks.add_tensor_filter("", lambda datum, tensor: True)
 
 

@@ -1,4 +1,4 @@
-"""The epochs, or batches, that the user wants recorded."""
+"""The epochs and batches that the user wants recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FitFilter:
         return self.epochs is None and self.batches is None
 
     def includes(self, epoch: int | None, first: int, last: int) -> bool:
-        """Is any of the batches from `first` to `last`, which run as one, to be recorded."""
+        """Return whether to record any of the batches `first` to `last`, which run as one."""
         chosen = epoch is None or _selects(self.epochs, epoch)
         return chosen and any(_selects(self.batches, batch) for batch in range(first, last + 1))
 

@@ -1,4 +1,4 @@
-"""The recording of a callback: begins or joins it, asks whether anything went wrong, ends it."""
+"""The recording of a callback: begins or joins a recording, checks it for harm, and ends it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.trace.reader import Trace
 
 
 class FitRecording:
-    """One fit, watched through a recording of its own, or through the one that is under way."""
+    """One fit, watched through its own recording or through one that already runs."""
 
     def __init__(self, begin: Callable[[], api.Recording]) -> None:
         joined = api.active_recording()
@@ -24,8 +24,8 @@ class FitRecording:
         self._first_call = recorder.sink.next_call() if recorder is not None else 0
         self._next_diagnosis = 0
         self._was_sure = False
-        self._diagnosed_tensors = 0  # tensors that there were at the last look
-        self.diagnosis: Diagnosis | None = None  # the last, while it holds
+        self._diagnosed_tensors = 0  # the number of tensors at the last check
+        self.diagnosis: Diagnosis | None = None  # the last diagnosis, while it holds
 
     @property
     def _recorder(self) -> Any:
@@ -38,21 +38,21 @@ class FitRecording:
 
     @property
     def alarm(self) -> bool:
-        """Has anything bad been seen: a look at one number."""
+        """Return whether a bad value was recorded, which costs a look at one number."""
         return self._recorder is not None and self._recorder.sink.alarm() > 0
 
     def set_recording(self, wanted: bool) -> None:
-        """Record what comes, or let it pass; a recording of somebody else goes on."""
+        """Turn recording on or off. A recording of somebody else continues."""
         if self.is_owner and self._recorder is not None:
             self._recorder.resume() if wanted else self._recorder.pause()
 
     def count_unseen_step(self) -> None:
-        """A step trained unseen."""
+        """Count a step that trained without being recorded."""
         if self.is_owner and self._recorder is not None:
             self._recorder.steps.note_unrecorded_step()
 
     def harmful_findings(self, batch: int, sure: bool) -> list[Finding]:
-        """Bad values that did harm in this fit. Those that did none make it look ever more rarely; again if `sure`."""
+        """Return harmful bad values of this fit. Harmless ones make further checks rarer, unless `sure`."""
         if not self.alarm or (batch < self._next_diagnosis and not (sure and not self._was_sure)):
             return []
         self._was_sure |= sure
@@ -60,7 +60,7 @@ class FitRecording:
         return [one for one in self.findings() if one.basis is Basis.BAD_VALUE]
 
     def findings(self) -> list[Finding]:
-        """All that did harm since this fit began."""
+        """Return all harmful findings since this fit began."""
         if self.run is None:
             return []
         if self.diagnosis is None or self._diagnosed_tensors != self.tensors:
@@ -69,6 +69,6 @@ class FitRecording:
         return [one for one in self.diagnosis.findings if one.call is None or one.call >= self._first_call]
 
     def end(self) -> None:
-        """The fit is over, in whatever way."""
+        """End the recording after the fit, however it ended."""
         if self.is_owner:
             self.recording.close()

@@ -1,4 +1,4 @@
-"""A callback for `fit`, `evaluate` and `predict`: of Keras 3, of tf-keras, and of the Keras in TensorFlow 2.15."""
+"""A callback for `fit`, `evaluate` and `predict`, for Keras 3, tf-keras and the Keras in TensorFlow 2.15."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from tensorsleuth.ui.terminal import keras_progress
 
 
 class SleuthCallback:
-    """Records a Keras loop, from its begin to its end; what went wrong is in `findings` and `verdict`.
+    """Records a Keras loop from begin to end. The problems found are in `findings` and `verdict`.
 
     Args:
-        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them. Where a
-            recording is under way (`sleuth run`), the callback adds to that, and these have no effect, nor have spans.
-        epochs: which epochs of a fit to record, counted from 0: a number, a range, a set, or a function of a number.
-        batches: which batches of each epoch, likewise.
-        stop_on_nan: stop training when a bad value that matters appears, and print the verdict.
-        verbose: print a line after each epoch; by default where `fit` itself is verbose.
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as in `tensorsleuth.record`. If a recording already
+        runs (`sleuth run`), the callback joins it. Then these have no effect, nor do `epochs` and `batches`.
+        epochs: the epochs of a fit to record, counted from 0: a number, a range, a set, or a function of a number.
+        batches: the batches of each epoch to record, given in the same way.
+        stop_on_nan: stop training when a bad value does harm, and print the verdict.
+        verbose: print a line after each epoch; by default, if `fit` itself is verbose.
     """
 
     _chief_worker_only = None
-    _supports_tf_logs = True  # Keras 2 need not turn logs into numbers for us
+    _supports_tf_logs = True  # Keras 2 need not convert logs to numbers for this callback
 
     def __new__(cls, *args: Any, **kwargs: Any) -> SleuthCallback:
         kind: type[SleuthCallback] = _callback_class(cls, keras.callback_classes())  # type: ignore[arg-type]
@@ -64,35 +64,35 @@ class SleuthCallback:
         self.params: Any = None
         self.validation_data = None
         self._recording: FitRecording | None = None
-        self._depth = 0  # loops under way: evaluate in fit is one of two
+        self._depth = 0  # loops in progress: `evaluate` in `fit` is the second
         self._end_of_loop: Any = None
         self._epoch: int | None = None
-        self._tensors_before_epoch = 0  # tensors at the begin of the epoch
+        self._tensors_before_epoch = 0  # when the epoch began
         self._batches = 0  # of this fit
-        self._records_batch = True  # is the batch that is under way
-        self._line: str | None = None  # to be printed once the progress bar has ended its own
+        self._records_batch = True  # whether the current batch is recorded
+        self._line: str | None = None  # printed after the progress bar has ended its line
         self._stopped: list[Finding] = []
 
-    # ---- what the user asks
+    # ---- for the user
 
     @property
     def run(self) -> Path | None:
-        """The folder of the run; None before the first loop, and where it could not be made."""
+        """The folder of the run, or None before the first loop or if it could not be made."""
         return self._recording.run if self._recording is not None else None
 
     @property
     def findings(self) -> list[Finding]:
-        """Return what did harm in the last loop, worst first; while it runs, so far."""
+        """The harmful findings of the last loop, worst first; during a loop, those so far."""
         return self._recording.findings() if self._recording is not None else []
 
     @property
     def verdict(self) -> str:
-        """`healthy`, `problem`, or `unknown` where nothing was recorded."""
+        """`healthy`, `problem`, or `unknown` if nothing was recorded."""
         if self._recording is None or self._recording.run is None:
             return "unknown"
         return "problem" if self.findings else "healthy"
 
-    # ---- what Keras tells
+    # ---- called by Keras
 
     @property
     def model(self) -> Any:
@@ -106,7 +106,7 @@ class SleuthCallback:
 
     def on_train_begin(self, logs: Any = None) -> None:
         self._batches, self._stopped, self._line = 0, [], None
-        self._depth = 0  # a fit before this one may have raised
+        self._depth = 0  # an earlier fit may have raised
         self._begin()
         if self._recording is not None and not self._fit_filter.records_all:
             self._recording.set_recording(False)
@@ -155,7 +155,7 @@ class SleuthCallback:
         if self._recording is not None:
             harmless(self._check_for_harm, self._recording, logs or {})
 
-    # ---- how it is done
+    # ---- implementation
 
     def _check_for_harm(self, watch: FitRecording, logs: Mapping[str, Any]) -> None:
         if not self._records_batch and not getattr(self._model, "run_eagerly", False):
@@ -172,7 +172,7 @@ class SleuthCallback:
             self._records_batch = True
             self._recording = harmless(FitRecording, lambda: api.record(*self._settings))
             around = keras.callback_list_around(sys._getframe(2), self)
-            if around is not None:  # goes with its loop, also where that raised
+            if around is not None:  # ends together with its loop, even if that raises
                 self._end_of_loop = weakref.finalize(around, _end_failed_loop, weakref.ref(self))
 
     def _end(self) -> None:
@@ -195,7 +195,7 @@ class SleuthCallback:
     def _is_verbose(self) -> bool:
         return self._verbose if self._verbose is not None else bool((self.params or {}).get("verbose"))
 
-    # Keras 2 asks whether it has to call us for each batch.
+    # Keras 2 calls the batch hooks only if these return True.
 
     def _implements_train_batch_hooks(self) -> bool:
         return self._stop_on_nan or not self._fit_filter.records_all
@@ -208,7 +208,7 @@ class SleuthCallback:
 
 
 def _end_failed_loop(callback: weakref.ref[SleuthCallback]) -> None:
-    """Keras's loop is gone without having said so: it raised."""
+    """End the recording of a loop that raised: Keras drops it without calling a hook."""
     one = callback()
     if one is not None:
         one._depth = 0

@@ -1,4 +1,4 @@
-"""`SleuthHook`: a recording for the span of a MonitoredSession, or of an Estimator's train or evaluate."""
+"""`SleuthHook`: records a MonitoredSession, or an Estimator's train or evaluate."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ RunFilter = Collection[int] | Callable[[int], bool] | None
 
 
 class SleuthHook(tf.compat.v1.train.SessionRunHook):
-    """Records what a session runs, from its making to its end, beside any other hook.
+    """Records what a session runs, from its creation to its end. It works beside other hooks.
 
     Args:
-        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
-        steps: which runs of the session to look at, counted from 0: a range, a set, or a function of the number.
-        stop_on_nan: where a bad value does harm, print why and ask the session to stop.
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as in `tensorsleuth.record`.
+        steps: the runs of the session to record, counted from 0: a range, a set, or a function of the number.
+        stop_on_nan: if a bad value does harm, print why and ask the session to stop.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
 
     @property
     def run(self) -> Path | None:
-        """The folder of the latest recording: what `sleuth why` takes."""
+        """The folder of the latest recording, to pass to `sleuth why`."""
         return self._recording.run
 
     def begin(self) -> None:
@@ -55,21 +55,21 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
         self._recording.begin()
 
     def before_run(self, run_context: Any) -> None:
-        """Look, or do not, at what is about to run."""
+        """Turn recording on or off for the next run."""
         self._recording.set_recording(self._is_wanted(self._count))
         self._count += 1
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """See whether something went bad, where that is to stop the session."""
+        """Check for bad values, if they are to stop the session."""
         if self._stop_on_nan and harmless(self._print_harm):
             run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """The recording is complete."""
+        """End the recording."""
         self._recording.end()
 
     def close(self) -> None:
-        """End the recording of a session that ended with an error: no hook hears of that."""
+        """End the recording of a session that ended with an error. Such a session calls no hook."""
         self._recording.end()
 
     def _is_wanted(self, number: int) -> bool:

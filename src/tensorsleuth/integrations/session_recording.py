@@ -1,4 +1,4 @@
-"""A recording for as long as a session lasts, and what is asked of it while it goes on."""
+"""A recording for the lifetime of a session, with checks while it runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tensorsleuth.ui.terminal.verdict import verdict
 
 
 class SessionRecording:
-    """Starts a recording, or joins the one that is under way, which is then not its to end."""
+    """Starts a recording, or joins one that already runs and does not end that one."""
 
     def __init__(self, logdir: str | os.PathLike[str] | None, **settings: Any) -> None:
         self._logdir = logdir
         self._settings = settings
         self._recording: Recording | None = None
         self._is_owner = False
-        self._bad_before = 0  # rows that were bad before the run
-        self._max_bad_in_run = 0  # bad rows of one run, so far
+        self._bad_before = 0  # bad rows before the run
+        self._max_bad_in_run = 0  # most bad rows of one run so far
 
     @property
     def run(self) -> Path | None:
@@ -43,12 +43,12 @@ class SessionRecording:
                 self._recording.close()
 
     def set_recording(self, wanted: bool) -> None:
-        """Look at what sessions run from now on, or do not."""
+        """Turn recording on or off for the next runs of sessions."""
         if self._recording is not None:
             self._recording.pause_sessions(not wanted)
 
     def went_bad(self) -> bool:
-        """Was more bad in this run than in any before: masked infinities come again and again."""
+        """Return whether this run had more bad values than any before: masked infinities recur in each run."""
         if self._recording is None:
             return False
         seen = self._recording.bad_rows()
@@ -66,5 +66,5 @@ class SessionRecording:
 
 
 def print_verdict(diagnosis: Diagnosis) -> None:
-    """Print a verdict, on stderr."""
+    """Print a verdict on stderr."""
     console.show_on_stderr(verdict(diagnosis))

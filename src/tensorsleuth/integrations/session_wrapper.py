@@ -1,4 +1,4 @@
-"""Sessions that record what they run: for programs that hold their session themselves."""
+"""Sessions that record what they run, for programs that hold their own session."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tensorsleuth.recording.settings import DtypeFilter
 
 
 class SleuthSession:
-    """A session that is recorded from here until it is closed; all else is the session's own.
+    """A session that is recorded until it is closed. Everything else works as in the session itself.
 
     Args:
         sess: a `tf.compat.v1.Session`.
-        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as in `tensorsleuth.record`.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class SleuthSession:
 
     @property
     def run_folder(self) -> Path | None:
-        """The folder of the recording: what `sleuth why` takes."""
+        """The folder of the recording, to pass to `sleuth why`."""
         return self._recording.run
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
@@ -69,13 +69,13 @@ class SleuthSession:
 
 
 class LocalCLIDebugWrapperSession(SleuthSession):
-    """`tfdbg.LocalCLIDebugWrapperSession`: stops at the first tensor that a filter holds for.
+    """`tfdbg.LocalCLIDebugWrapperSession`: stops at the first tensor that passes a filter.
 
     Args:
         sess: a `tf.compat.v1.Session`.
-        dump_root: where the run goes.
-        ui_type, config_file_path: taken, and of no use here.
-        thread_name_filter: look only at what threads of such a name run.
+        dump_root: the folder of the run.
+        ui_type, config_file_path: accepted, but without effect.
+        thread_name_filter: record only what threads with a matching name run.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class LocalCLIDebugWrapperSession(SleuthSession):
         self._filter_runner = FilterRunner(self._recording)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        """Add a filter: a function of (datum, tensor) that returns whether to stop there."""
         self._filter_runner.add_tensor_filter(filter_name, tensor_filter)
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """`Session.run`, then the filters."""
+        """Run as `Session.run` does, then apply the filters."""
         self._recording.set_recording(bool(self._threads.match(threading.current_thread().name)))
         try:
             return super().run(fetches, feed_dict, options, run_metadata)
@@ -104,7 +104,7 @@ class LocalCLIDebugWrapperSession(SleuthSession):
 
 
 class DumpingDebugWrapperSession(SleuthSession):
-    """`tfdbg.DumpingDebugWrapperSession`: every value of every run, as a run in `session_root`."""
+    """`tfdbg.DumpingDebugWrapperSession`: keeps every value of every run, as a run in `session_root`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Filters as tfdbg has them: functions of a tensor's description and its value, asked after every run."""
+"""Filters as in tfdbg: functions of a tensor's description and value, applied after every run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorsleuth.trace.reader import Trace
 
 @dataclass(frozen=True)
 class Datum:
-    """The facts about a tensor that a filter gets beside its value."""
+    """The facts about a tensor that a filter gets in addition to its value."""
 
     node_name: str
     output_slot: int
@@ -40,11 +40,11 @@ class Datum:
 
 TensorFilter = Callable[[Any, Any], Any]
 _global_filters: dict[str, TensorFilter] = {}
-_raised: set[str] = set()  # names of filters that were complained about
+_raised: set[str] = set()  # names of filters whose error was reported
 
 
 def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
-    """Is there a NaN or an infinity. `tensor` is None where values are not kept: then the recorded health tells."""
+    """Return whether it holds a NaN or an infinity, by the recorded health if `tensor` is None (not kept)."""
     if tensor is None:
         return bool(getattr(datum, "bad", False))
     array = np.asarray(tensor)
@@ -52,27 +52,27 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
 
 
 def add_tensor_filter(filter_name: str, tensor_filter: TensorFilter) -> None:
-    """Have every hook and session made from now on ask this filter too."""
+    """Add this filter to every hook and session that is made from now on."""
     _global_filters[_check_name(filter_name)] = _check_filter(tensor_filter)
 
 
 class TensorFilters:
-    """The filters of one hook. Each is told of once: of the first tensor that it holds for."""
+    """The filters of one hook. Each is reported once, at the first tensor that passes it."""
 
     def __init__(self) -> None:
         self._filters: dict[str, TensorFilter] = {"has_inf_or_nan": has_inf_or_nan, **_global_filters}
-        self._since = 0  # time of the last row that was looked at
+        self._since = 0  # time of the last row that was examined
 
     def add(self, filter_name: str, tensor_filter: TensorFilter) -> None:
         self._filters[_check_name(filter_name)] = _check_filter(tensor_filter)
 
     @property
     def only_health(self) -> bool:
-        """Return whether there is nothing to ask that a row of bad health would not tell."""
+        """Return whether rows of bad tensors are enough for all filters."""
         return set(self._filters.values()) <= {has_inf_or_nan}
 
     def hits(self, trace: Trace) -> list[tuple[str, Datum]]:
-        """The filters that hold for something that was computed since the last time, and for what."""
+        """Return the filters that new tensors pass, each with its tensor."""
         found: dict[str, Datum] = {}
         for datum, value in (pair for process in trace.processes for pair in self._new_tensors(process)):
             for name, holds in self._filters.items():
@@ -95,7 +95,7 @@ class TensorFilters:
 
 
 def _holds(name: str, tensor_filter: TensorFilter, datum: Datum, value: Any) -> bool:
-    """Ask a filter; one that raises is named, and does not keep the others from being asked."""
+    """Apply a filter. If it raises, report it once and apply the others."""
     try:
         return bool(tensor_filter(datum, value))
     except Exception as error:
@@ -103,7 +103,7 @@ def _holds(name: str, tensor_filter: TensorFilter, datum: Datum, value: Any) -> 
         first = name not in _raised
         _raised.add(name)
         if first:
-            complain(f"{what}. It counts as not true there; other filters and tensors are still asked.")
+            complain(f"{what}. Here the filter counts as not passed. Other filters and tensors are still checked.")
         return False
 
 
@@ -127,7 +127,7 @@ def _datum(process: ProcessTrace, row: Any, tensor_info: TensorInfo) -> Datum:
 
 def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise ValueError(f"the name of a tensor filter is {name!r}; it must be a text.")
+        raise ValueError(f"the name of a tensor filter is {name!r}; it must be a string.")
     return name
 
 

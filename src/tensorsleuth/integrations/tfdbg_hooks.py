@@ -1,4 +1,4 @@
-"""The hooks of tfdbg, under their names and with their arguments, recorded by tensorsleuth."""
+"""The hooks of tfdbg, with their names and arguments, recorded by tensorsleuth."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tensorsleuth.integrations.tensor_filters import TensorFilter, TensorFilters
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.ui.terminal import console
 
-DEBUGGER_ROWS = 200_000  # rows that a debugger looks back on: after every run it reads them
+DEBUGGER_ROWS = 200_000  # kept for the debugger, which reads them after every run
 
 
 class FilterRunner:
-    """Asks filters after each run, tells of those that hold, and opens the debugger where somebody sits before it."""
+    """Applies filters after each run, reports those that pass, and opens the debugger if there is a terminal."""
 
     def __init__(self, session_recording: SessionRecording, tensor_filter_fn: TensorFilter | None = None) -> None:
         self._recording = session_recording
@@ -31,11 +31,11 @@ class FilterRunner:
             self._filters.add("tensor_filter_fn", tensor_filter_fn)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        """Add a filter: a function of (datum, tensor) that returns whether to stop there."""
         self._filters.add(filter_name, tensor_filter)
 
     def after_run(self) -> list[str]:
-        """The names of the filters that hold now and did not before."""
+        """Return the names of the filters that pass now and did not before."""
         went_bad = self._recording.went_bad()
         if self._filters.only_health and not went_bad:
             return []
@@ -57,7 +57,7 @@ class FilterRunner:
 
 
 def open_debugger(session_recording: SessionRecording) -> None:
-    """The terminal debugger on what has been recorded so far."""
+    """Open the terminal debugger on the recording so far."""
     from tensorsleuth.ui.debugger.debugger import Debugger
     from tensorsleuth.ui.tui.app import open_debugger as show
 
@@ -88,22 +88,22 @@ class _FilteringHook(_TfdbgHook):
         self._filter_runner = FilterRunner(self._recording, tensor_filter_fn)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        """Add a filter: a function of (datum, tensor) that returns whether to stop there."""
         self._filter_runner.add_tensor_filter(filter_name, tensor_filter)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Ask the filters."""
+        """Apply the filters."""
         harmless(self._filter_runner.after_run)
 
 
 class LocalCLIDebugHook(_FilteringHook):
-    """`tfdbg.LocalCLIDebugHook`: stops at the first tensor that a filter holds for; `has_inf_or_nan` is always asked.
+    """`tfdbg.LocalCLIDebugHook`: stops at the first tensor that passes a filter, `has_inf_or_nan` included.
 
     Args:
-        ui_type, config_file_path: taken, and of no use here.
-        dump_root: where the run goes.
-        thread_name_filter: look only at what threads of such a name run.
-        tensor_filter_fn: a filter of your own.
+        ui_type, config_file_path: accepted, but without effect.
+        dump_root: the folder of the run.
+        thread_name_filter: record only what threads with a matching name run.
+        tensor_filter_fn: your own filter.
     """
 
     def __init__(
@@ -118,12 +118,12 @@ class LocalCLIDebugHook(_FilteringHook):
 
 
 class DumpingDebugHook(_TfdbgHook):
-    """`tfdbg.DumpingDebugHook`: every value of every run, as a run in `session_root`.
+    """`tfdbg.DumpingDebugHook`: keeps every value of every run, as a run in `session_root`.
 
     Args:
-        session_root: where runs go.
-        watch_fn: a function of (fetches, feeds) that gives tfdbg's WatchOptions; those of op types and dtypes count.
-        thread_name_filter: look only at what threads of such a name run.
+        session_root: the folder of the runs.
+        watch_fn: a function of (fetches, feeds) that returns tfdbg's WatchOptions, whose op types and dtypes are used.
+        thread_name_filter: record only what threads with a matching name run.
     """
 
     def __init__(
@@ -137,12 +137,12 @@ class DumpingDebugHook(_TfdbgHook):
 
 
 class TensorBoardDebugHook(_FilteringHook):
-    """`tfdbg.TensorBoardDebugHook`: the servers of tfdbg are no more, so the run goes to the log directory.
+    """`tfdbg.TensorBoardDebugHook`: tfdbg's servers no longer exist, so the run goes to the log directory.
 
     Args:
-        grpc_debug_server_addresses, send_traceback_and_source_code: taken, and of no use here.
-        thread_name_filter: look only at what threads of such a name run.
-        tensor_filter_fn: a filter of your own.
+        grpc_debug_server_addresses, send_traceback_and_source_code: accepted, but without effect.
+        thread_name_filter: record only what threads with a matching name run.
+        tensor_filter_fn: your own filter.
     """
 
     def __init__(
@@ -155,14 +155,14 @@ class TensorBoardDebugHook(_FilteringHook):
         super().__init__(None, thread_name_filter, tensor_filter_fn)
 
     def begin(self) -> None:
-        """Start recording; say where the run is and how to look at it, as there is no server to look at."""
+        """Start recording, and print where the run is and how to open it, since there is no server."""
         super().begin()
         if self.run is not None:
-            console.say(f"recording to {self.run}. Look at it in the browser: sleuth view {shlex.quote(str(self.run))}")
+            console.say(f"recording to {self.run}. Open it in the browser: sleuth view {shlex.quote(str(self.run))}")
 
 
 def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]:
-    """Return the settings that can be kept of tfdbg's WatchOptions: op types and dtypes."""
+    """Return the settings from tfdbg's WatchOptions that apply here: op types and dtypes."""
     options = watch_fn([], {}) if watch_fn is not None else None
     settings: dict[str, Any] = {}
     if ops := _allowed(options, "op_type"):
@@ -170,7 +170,7 @@ def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]
     if dtypes := _allowed(options, "tensor_dtype"):
         settings["tensor_dtypes"] = lambda dtype: re.match(dtypes, dtype.name) is not None
     if _allowed(options, "node_name"):
-        complain("watch_fn selects nodes by name: all nodes are recorded; select when reading, trace.tensors(name=…).")
+        complain("watch_fn selects nodes by name, but all nodes are recorded. To select: trace.tensors(name=…).")
     return settings
 
 
