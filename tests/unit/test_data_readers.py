@@ -209,7 +209,7 @@ def test_data_that_nothing_reads() -> None:
         check(None, {"x": np.array([{}])})
     with pytest.raises(SleuthError, match="has no rows: there is nothing to check"):
         check(None, {"x": np.zeros((0, 3))})
-    with pytest.raises(SleuthError, match="there is nothing in the data"):
+    with pytest.raises(SleuthError, match="the data contains no array"):
         check(None, {})
 
 

@@ -68,7 +68,7 @@ def test_it_reads_as_it_is_written() -> None:
         (lambda: Feature("float31"), r"dtype='float31' is not known\. Choose one of .*float32"),
         (lambda: make(Feature, shape=("batch", 2.5)), r"has 2\.5: a dimension is a number, a name, or None"),
         (lambda: Feature(between=(1, 0)), r"the first must not be greater than the second"),
-        (lambda: make(Feature, between=3), r"must be the least and the greatest value, such as \(0, 1\)"),
+        (lambda: make(Feature, between=3), r"must be the smallest and the largest value, such as \(0, 1\)"),
         (lambda: Feature(missing=2), r"missing=2 must be a share from 0 to 1"),
         (lambda: make(Feature, one_of="abc"), r"one_of='abc' must be a list of values"),
         (lambda: Label(classes=0), r"classes=0: it must be the number of classes, 1 or more, or a list"),
@@ -87,7 +87,7 @@ def test_what_makes_no_sense_is_refused(made: Any, sentence: str) -> None:
     ("text", "sentence"),
     [
         ("x = [", r"the schema s\.toml is not TOML: .*Correct that line"),
-        ("[features.x]\ndtyp = 'float32'", r"says 'dtyp' of x, which is not known\. There is: dtype, shape"),
+        ("[features.x]\ndtyp = 'float32'", r"says 'dtyp' of x, which is unknown\. Known are dtype, shape"),
         ("[features.x]\ndtype = 'float31'", r"s\.toml, x: dtype='float31' is not known"),
         ("[features]\nx = 3", r"features must be tables, such as \[features\.x\]"),
         ("[feature.x]", r"says 'feature', which is not known: features, labels"),

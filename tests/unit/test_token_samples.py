@@ -174,7 +174,7 @@ def test_what_is_done_about_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"inputs": {}}, "there is nothing in the batch"),
+        ({"inputs": {}}, "the batch contains no array"),
         (
             {"inputs": {"image": np.zeros((3, 4, 4), np.float32)}},
             "has neither token ids nor text: it has image (float32)",

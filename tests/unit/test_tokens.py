@@ -127,7 +127,7 @@ def test_ids_that_are_never_used() -> None:
     ids = gpt(200, 30, low=1, high=20)["input_ids"]
     found = only(check_batch(ids, vocabulary=100))
     assert (found.rule, found.severity, found.amount) == ("unused", "note", "81 of 100")
-    assert "81% never come in 6,000 tokens; the largest id is 19" in found.found
+    assert "81% never occur in 6,000 tokens; the largest id is 19" in found.found
     assert silent(check_batch(ids[:20], vocabulary=100)), "too little to say so"
     assert silent(check_batch(ids, vocabulary=30))
 

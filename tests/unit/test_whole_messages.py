@@ -109,7 +109,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "expect(that=…): the function returned float64 of shape [2, 3]. It must return True or False, for all of the value or for each element.",
     ),
     (lambda: Feature(shape=(2.5,)), "shape=(2.5,) has 2.5: a dimension is a number, a name, or None for any size."),
-    (lambda: Feature(one_of=5), "one_of=5 must be a list of values, with one at least."),
+    (lambda: Feature(one_of=5), "one_of=5 must be a list of at least one value."),
     (lambda: Label(classes=0), "classes=0: it must be the number of classes, 1 or more, or a list of them."),
     (lambda: checked({"x": Feature()}), "checked() takes a Schema, not dict: Schema.load(path) reads one from a file."),
     (
@@ -121,7 +121,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "cannot write no-such-folder/bad.npz: No such file or directory. Name another file: aside=…",
     ),
     (lambda: Schema.infer({"x": np.zeros([0, 3])}), "the data has no rows: nothing can be inferred from it."),
-    (lambda: check(None, {}), "there is nothing in the data: no array in it. Pass arrays, or a dict of them."),
+    (lambda: check(None, {}), "the data contains no array. Pass arrays, or a dict of them."),
     (
         lambda: check(None, {"x": Odd()}),
         "x cannot be made an array: it is odd. Ragged data can be given as a tf.data.Dataset.",
@@ -132,7 +132,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: scheme(x={"between": (0, 1)}).check({"x": X + 300}).raise_if_bad(),
-        "the data breaks its schema:\n  x: expected values between 0 and 1, found 6 of 6: values of 300; first at [0, 0] 300, [0, 1] 300, [0, 2] 300, …. Find out where these come from; clip or drop them, or change the schema.\n  x: expected values that differ, found 300 in each of 2 rows. Leave it out, or say constant = true.",
+        "the data breaks its schema:\n  x: expected values between 0 and 1, found 6 of 6: values of 300; first at [0, 0] 300, [0, 1] 300, [0, 2] 300, …. Find out where these come from. Clip or drop them, or change the schema.\n  x: expected values that differ, found 300 in each of 2 rows. Leave it out, or say constant = true.",
     ),
     (
         lambda: SequenceSource(NoBatches()),
@@ -227,7 +227,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: scheme(x={}).check({"x": WIDE, "q": WIDE[:, 0]}),
-        "q: expected what the schema has, found a feature that it does not have. It is not checked: add it to the schema, or leave it out of the data.",
+        "q: expected features of the schema, found a feature that the schema lacks. It is not checked: add it to the schema, or leave it out of the data.",
     ),
     (
         lambda: Schema({"y": Label(classes=4)}).check({"y": np.arange(60) % 4 + 1}),

@@ -1,4 +1,4 @@
-"""Blocks of rows, in which data reaches the checks from any source."""
+"""Blocks of rows, the form in which all sources pass data to the checks."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from tensorsleuth.core.modes import Mode
 from tensorsleuth.data.cached import once
 from tensorsleuth.native.row_health import hash_rows, health_of_rows, is_number
 
-BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
-GROUP_BYTES = 8192  # rows are looked at in groups of about this size
-MAX_EXACT_INTEGER = 2**53  # integers up to here are doubles
+BLOCK_BYTES = 4 << 20  # large enough to make Python's overhead small, small enough for the cache
+GROUP_BYTES = 8192  # rows are examined in groups of about this size
+MAX_EXACT_INTEGER = 2**53  # doubles are exact for integers up to here
 
 
 @dataclass(frozen=True)
 class Column:
-    """A part of a data set, as far as it is known before reading."""
+    """A part of a data set, with what is known before reading."""
 
     name: str
     dtype: str | None = None
     shape: tuple[int | None, ...] | None = None
-    named: bool = True  # is the name the user's own, or only a place in a tuple
+    named: bool = True  # whether the name is the user's, or only an index in a tuple
 
 
 class Piece:
-    """The rows of one column that a block has."""
+    """The rows of one column in a block."""
 
     def __init__(
         self, array: Array, shape: tuple[int, ...] | None = None, start: int = 0, dtype: str | None = None,
         places: Array | None = None, typed: bool = True,
     ) -> None:  # fmt: skip
         self.array = array
-        self.shape = array.shape if shape is None else shape  # of the whole array that this is cut from
+        self.shape = array.shape if shape is None else shape  # of the whole array, of which this is a part
         self.start = start
-        self.dtype = dtype or dtype_name(array.dtype)  # what the source says that it is
-        self.typed = typed  # has the source types, or only text
-        self.places = places  # of ragged and sparse data: row and place of each of its values
+        self.dtype = dtype or dtype_name(array.dtype)  # the type that the source declares
+        self.typed = typed  # whether the source has types, or only text
+        self.places = places  # for ragged and sparse data: row and position of each value
 
     @property
     def ragged(self) -> bool:
@@ -64,12 +64,12 @@ class Piece:
 
     @once
     def health(self) -> Array:
-        """Return the native kernel's health of each group of rows; the last group is shorter."""
+        """The native kernel's health of each group of rows; the last group is shorter."""
         return health_of_rows(self.array, Mode.FULL_HEALTH, self.rows_per_group)
 
     @once
     def range(self) -> tuple[float, float] | None:
-        """The least and the greatest of the finite values."""
+        """The smallest and largest of the finite values."""
         low, high = (float(pick(self.health[end])) for pick, end in ((_least, "min"), (_greatest, "max")))
         if np.isnan(low):
             return None
@@ -78,7 +78,7 @@ class Piece:
         return (int(low), int(high)) if self.array.dtype.kind in "iub" else (low, high)
 
     def rows_where(self, groups: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Array]]:
-        """The rows of those groups, each with the place of its first row here."""
+        """Yield the rows of these groups, each with the index of its first row."""
         for group in np.flatnonzero(groups):
             first = int(group) * self.rows_per_group
             yield first, self.array[first : first + self.rows_per_group]
@@ -111,13 +111,13 @@ def missing_objects(array: Array) -> npt.NDArray[np.bool_]:
 
 @dataclass
 class Block:
-    """A stretch of rows: the same rows of every column, where columns are as long."""
+    """A range of rows, the same in all columns of equal length."""
 
     start: int
     pieces: Mapping[str, Piece]
     part: str = "data"  # or validation, against
-    whole: bool = True  # does it have every column
-    count: int | None = None  # of rows, where no piece shows it
+    whole: bool = True  # whether it has every column
+    count: int | None = None  # number of rows, if no piece shows it
     _hashes: dict[tuple[str, ...], npt.NDArray[np.uint64] | None] = field(default_factory=dict, repr=False)
 
     @property
@@ -129,7 +129,7 @@ class Block:
         )
 
     def hashes(self, names: tuple[str, ...]) -> npt.NDArray[np.uint64] | None:
-        """A number for each row that differs where these columns do; None where the block has not all of them whole."""
+        """Return a hash of each row over these columns, or None unless the block has all of them in full."""
         if names not in self._hashes:
             pieces = [self.pieces.get(name) for name in names]
             whole = all(piece is not None and not piece.ragged and len(piece.array) == self.rows for piece in pieces)
@@ -140,7 +140,7 @@ class Block:
 
 
 def row_hashes(arrays: list[Array]) -> npt.NDArray[np.uint64]:
-    """A number for each row that differs where one of the arrays does, text or numbers."""
+    """Return a hash of each row over several arrays of text or numbers."""
     hashes: npt.NDArray[np.uint64] | None = None
     for array in arrays:
         hashes = hash_rows(array if array.dtype.kind not in "OUST" else _text_numbers(array), hashes)
@@ -149,7 +149,7 @@ def row_hashes(arrays: list[Array]) -> npt.NDArray[np.uint64]:
 
 
 def _text_numbers(array: Array) -> npt.NDArray[np.uint64]:
-    """A number for each text, the same in every block."""
+    """Return a hash of each text, the same in every block."""
     found, places = np.unique(array.astype(str), return_inverse=True)
     each = [
         int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
@@ -163,9 +163,9 @@ class DataSource(Protocol):
 
     title: str
     columns: tuple[Column, ...]
-    rows: int | None  # where known before reading
-    notes: list[str]  # what is not looked at, and why
-    can_prefetch: bool  # is all of the reading ours, so that another thread may do it
+    rows: int | None  # if known before reading
+    notes: list[str]  # parts that are not checked, and why
+    can_prefetch: bool  # whether another thread may read, because no code of the user runs
 
     def blocks(self) -> Iterator[Block]: ...
 
@@ -182,7 +182,7 @@ class SourceBase:
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """float32, string, datetime64…"""
+    """Return a name such as `float32`, `string` or `datetime64…`."""
     if dtype.kind in "OUST":
         return "string"
     return dtype.name.partition("[")[0] if dtype.kind in "mM" else dtype.name

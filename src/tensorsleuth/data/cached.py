@@ -1,7 +1,7 @@
-"""A property that is found once and kept, without the lock that functools.cached_property holds before Python 3.12.
+"""A property that is computed once and kept, without the lock that functools.cached_property holds before Python 3.12.
 
-That lock is shared by all objects of a class: threads would wait for each other, and a pipeline's thread that waits for
-it while the collector, in a thread that holds it, waits for that pipeline to end, would wait forever.
+All objects of a class share that lock, so threads would wait for each other. A pipeline's thread could wait for it
+forever, if the garbage collector runs in the thread that holds it and waits for that pipeline to end.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ class once(Generic[T]):
 
     def __get__(self, owner: Any, kind: type) -> T:
         found = self._find(owner)
-        owner.__dict__[self._name] = found  # which is looked at first from now on
+        owner.__dict__[self._name] = found  # found first from now on
         return found

@@ -36,20 +36,20 @@ class CheckContext:
         return tuple(self.columns)
 
     def hashes_rows(self, part: str) -> bool:
-        """Are rows of that part compared."""
+        """Return whether rows of that part are compared."""
         asked = self.schema is None or self.schema.duplicates is None or self.schema.duplicates < 1
         return part != AGAINST and (VALIDATION in self.parts or (part == DATA and asked))
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns that every part has and that are not labels: what makes rows the same."""
+        """The columns that every part has and that are not labels. Rows that agree in these are duplicates."""
         known = [{column.name for column in columns} for part, columns in self.columns.items() if part != AGAINST]
         named = [column.name for column in self.columns[DATA] if all(column.name in names for names in known)]
         return tuple(name for name in named if not isinstance(self.feature(name), Label)) or tuple(named)
 
 
 class DataCheck:
-    """Base of all checks. `parts`: which parts of the data it is shown."""
+    """The base of all checks. `parts` lists the parts of the data that it sees."""
 
     parts: tuple[str, ...] = (DATA, VALIDATION)
 
@@ -64,7 +64,7 @@ class DataCheck:
 
 
 class FeatureCheck(DataCheck):
-    """A check of one feature at a time, which keeps a state for each feature of each part."""
+    """A check of one feature at a time, with a state for each feature of each part."""
 
     def __init__(self, check_context: CheckContext) -> None:
         super().__init__(check_context)

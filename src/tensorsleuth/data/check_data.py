@@ -1,4 +1,4 @@
-"""Holds data to a schema, or to what is always wrong: one pass over each part, in bounded memory."""
+"""Checks data against a schema, or for what is always wrong: one pass over each part, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tensorsleuth.data.schema import Progress, Schema
 def check(
     schema: Schema | None, data: Any, validation: Any = None, against: Any = None, progress: Progress | None = None
 ) -> DataReport:
-    """Read every part once, and show each block to the checks."""
+    """Read every part once, and pass each block to the checks."""
     began = time.perf_counter()
     given = {DATA: data, VALIDATION: validation, AGAINST: against}
     sources = {part: open_source(one, schema) for part, one in given.items() if one is not None}
@@ -62,7 +62,7 @@ def _read(
 
 
 def part_blocks(part: str, data_source: DataSource, names: dict[str, str]) -> Iterator[Block]:
-    """The blocks of a source under the schema's names."""
+    """Yield the blocks of a source under the schema's names."""
     for block in data_source.blocks():
         pieces = {names.get(name, name): piece for name, piece in block.pieces.items()}
         yield Block(block.start, pieces, part, block.whole, block.count)

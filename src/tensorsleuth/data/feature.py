@@ -21,21 +21,21 @@ DTYPE_NAMES = {
 
 @dataclass(frozen=True)
 class Feature:
-    """The expectations on one array, column or component. Anything unsaid is not expected.
+    """The expectations on one array, column or component. Expectations that are not given are not checked.
 
     Feature("float32", shape=("batch", 28, 28), between=(0, 1))
     """
 
-    dtype: str | None = None  # float32, int64, string…; or any of a kind: float, int, number
+    dtype: str | None = None  # float32, int64, string…; or a kind: float, int, number
     shape: tuple[Dimension, ...] | None = None  # a number, a name (equal names are equal sizes), None for any size
     between: tuple[float | None, float | None] | None = None  # both included; None or an infinity: no bound
     one_of: tuple[Any, ...] | None = None
     finite: bool = True  # no infinities; NaN count as missing
     missing: float = 0.0  # the share of the values that may be NaN, None or empty
-    constant: bool = False  # may all its values be the same
-    duplicate: bool = False  # may it be the same as another
-    centred: bool = False  # is its mean to be near 0, within a tenth of the deviation
-    optional: bool = False  # may it be absent
+    constant: bool = False  # whether all its values may be the same
+    duplicate: bool = False  # whether it may equal another feature
+    centred: bool = False  # whether its mean should be near 0, within a tenth of the deviation
+    optional: bool = False  # whether it may be absent
 
     def __post_init__(self) -> None:
         self._settle("dtype", _dtype(self.dtype))
@@ -46,7 +46,7 @@ class Feature:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest value there may be."""
+        """The smallest and largest allowed value."""
         low, high = self.between or (None, None)
         return -math.inf if low is None else low, math.inf if high is None else high
 
@@ -62,13 +62,13 @@ class Feature:
 
 @dataclass(frozen=True, repr=False)
 class Label(Feature):
-    """The target of a model: integers from 0, or names; or a row of shares with sum 1 (one-hot).
+    """The target of a model: integers from 0, or names, or one-hot rows (shares with sum 1).
 
     Label(classes=10)
     """
 
-    classes: int | tuple[Any, ...] | None = None  # how many, counted from 0, or which
-    balance: float | None = None  # the rarest class has at least this share of what the most frequent one has
+    classes: int | tuple[Any, ...] | None = None  # their number, counted from 0, or a list of them
+    balance: float | None = None  # the rarest class has at least this share of the most frequent one's rows
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +83,7 @@ class Label(Feature):
 
     @property
     def names(self) -> tuple[Any, ...] | None:
-        """Every class."""
+        """All classes."""
         return tuple(range(self.classes)) if isinstance(self.classes, int) else self.classes
 
 
@@ -111,7 +111,7 @@ def _bounds(given: Any) -> tuple[float, float] | None:
     if given is None:
         return None
     if not isinstance(given, Sequence) or len(given) != 2:
-        raise SleuthError(f"between={given!r} must be the least and the greatest value, such as (0, 1).")
+        raise SleuthError(f"between={given!r} must be the smallest and the largest value, such as (0, 1).")
     low, high = -math.inf if given[0] is None else given[0], math.inf if given[1] is None else given[1]
     if not low <= high:
         raise SleuthError(f"between={given!r}: the first must not be greater than the second.")
@@ -126,5 +126,5 @@ def _share(given: Any, name: str) -> float:
 
 def _listed(given: Any, name: str) -> Sequence[Any]:
     if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset) or not given:
-        raise SleuthError(f"{name}={given!r} must be a list of values, with one at least.")
+        raise SleuthError(f"{name}={given!r} must be a list of at least one value.")
     return [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value for value in given]

@@ -1,4 +1,4 @@
-"""The hashes of rows, in bounded memory: all of them, or a fair sample where they are too many."""
+"""Hashes of rows in bounded memory: all of them, or a fair sample if there are too many."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-MAX_HASHES = 1 << 21  # rows that are kept: 32 MB
+MAX_HASHES = 1 << 21  # number of kept rows: 32 MB
 
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
 class HashSample:
-    """Keeps rows by their hash: where one is kept, so are all that are the same, and shares stay right."""
+    """Keeps rows by their hash: equal rows are kept or dropped together, so that shares stay right."""
 
     def __init__(self, most: int = MAX_HASHES) -> None:
         self._most = most
-        self._shift = 0  # rows are kept whose hash ends in so many zeros
+        self._shift = 0  # a row is kept if its hash ends in this many zeros
         self._kept: list[tuple[Hashes, Places]] = []
         self._count = 0
         self.rows = 0
@@ -46,17 +46,17 @@ class HashSample:
 
     @property
     def all_differ(self) -> bool:
-        """Is no row there twice. Much quicker than to sort them with their places."""
+        """Return whether no row occurs twice, which is much faster than sorting rows with their places."""
         hashes = np.sort(np.concatenate([pair[0] for pair in self._kept] or [np.zeros(0, np.uint64)]))
         return not bool((hashes[1:] == hashes[:-1]).any())
 
     @property
     def one_in(self) -> int:
-        """1 where every row is there."""
+        """The sampling rate: 1 if every row is kept."""
         return 1 << self._shift
 
     def sorted_rows(self, one_in: int = 1) -> tuple[Hashes, Places]:
-        """Hashes and rows, by hash and then by row; no more than one in so many."""
+        """Return hashes and rows, sorted by hash and then by row, at most one in `one_in`."""
         hashes: Any = np.concatenate([pair[0] for pair in self._kept] or [np.zeros(0, np.uint64)])
         places: Any = np.concatenate([pair[1] for pair in self._kept] or [np.zeros(0, np.int64)])
         if one_in > self.one_in:
@@ -67,18 +67,18 @@ class HashSample:
 
 
 class SharedRows(NamedTuple):
-    """Rows of one sample that are in another."""
+    """Rows of one sample that another contains."""
 
-    broken: int  # how many, of those that were kept
+    broken: int  # how many of the kept rows
     total: int
-    one_in: int  # 1 where every row was kept
+    one_in: int  # 1 if every row was kept
     rows: list[int]  # the first few
-    firsts: list[int]  # the row of the other that each is the same as
+    firsts: list[int]  # for each of these the equal row of the other sample
 
 
 def shared_rows(known: HashSample, asked: HashSample, few: int) -> SharedRows:
     """Return which rows of `asked` are in `known`."""
-    each = max(known.one_in, asked.one_in)  # what both have kept
+    each = max(known.one_in, asked.one_in)  # the rows that both have kept
     hashes, rows = known.sorted_rows(each)
     wanted, places = asked.sorted_rows(each)
     there = np.isin(wanted, hashes)

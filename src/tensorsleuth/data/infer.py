@@ -1,4 +1,4 @@
-"""The schema that a sample suggests: one that the sample itself keeps, and that is for a person to read and change."""
+"""Infers a schema that the sample itself fulfils, for a person to read and change."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tensorsleuth.data.readers import open_source
 from tensorsleuth.data.schema import Progress, Schema
 from tensorsleuth.data.tally import plain_value
 
-MAX_CATEGORIES = 32  # categories, at most
+MAX_CATEGORIES = 32  # at most
 MAX_DISTINCT_VALUES = 1000
-COMMON_RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))  # ranges that people scale to
-MIN_REPEATS = 4  # times that each category is there, on average: fewer, and it is text
+COMMON_RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))  # ranges to which people scale
+MIN_REPEATS = 4  # mean number of rows in each category; with fewer, it is text
 
 
 class ColumnFacts:
-    """The recorded facts about one column."""
+    """The facts about one column of the sample."""
 
     def __init__(self, column: Column) -> None:
         self.name = column.name
@@ -134,12 +134,12 @@ def suggested_feature(seen: ColumnFacts, alike: bool) -> Feature:
         and seen.values.total() >= MIN_REPEATS * len(seen.values)
     ):
         told["one_of"] = tuple(sorted(seen.values, key=str))
-    spread = seen.kind == "f" and seen.moments.std > 0 and seen.low < 0 < seen.high  # else a few peaks make it look so
+    spread = seen.kind == "f" and seen.moments.std > 0 and seen.low < 0 < seen.high  # else a few peaks look like it
     return Feature(**told, centred=spread and seen.moments.near_zero)
 
 
 def suggested_range(seen: ColumnFacts) -> tuple[float, float]:
-    """The range of the sample: a usual one that it fills, else with three digits, rounded outwards."""
+    """Return the sample's range: a usual one that it fills, else its own with three digits, rounded outwards."""
     low, high = seen.low, seen.high
     if seen.kind != "f":
         return (0, 255) if seen.dtypes == ["uint8"] and high > 128 else (low, high)
@@ -164,7 +164,7 @@ def _dtype(seen: ColumnFacts) -> str | None:
 
 
 def _shape(seen: ColumnFacts) -> tuple[Dimension, ...] | None:
-    """The sizes that never changed; the first counts rows."""
+    """Return the sizes that never changed. The first dimension counts rows."""
     ranks = {len(shape) for shape in seen.shapes}
     if seen.ragged or len(ranks) != 1 or ranks == {0}:
         return None if seen.ragged or ranks != {0} else ()
@@ -182,11 +182,11 @@ def _classes(seen: ColumnFacts) -> dict[str, Any]:
     assert seen.values is not None
     found = sorted(seen.values, key=lambda one: (str(type(one)), one))
     counts = seen.values.most_common()
-    balance = round(0.5 * counts[-1][1] / counts[0][1], 4) if len(counts) > 1 else None  # half of it, for other samples
+    balance = round(0.5 * counts[-1][1] / counts[0][1], 4) if len(counts) > 1 else None  # half, for other samples
     counted = found == list(range(len(found)))
     return {"classes": len(found) if counted else tuple(found), "balance": balance or None}
 
 
 def _share_up(part: int, whole: int) -> float:
-    """A share, rounded up so that the sample keeps it."""
+    """Return a share, rounded up so that the sample fulfils it."""
     return min(1.0, math.ceil(1000 * part / whole) / 1000) if part else 0.0

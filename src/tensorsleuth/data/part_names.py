@@ -1,4 +1,4 @@
-"""Names for the parts of structures, and which part of the data each name of a schema means."""
+"""Names of the parts of structures, and the part of the data that each name in a schema means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from tensorsleuth.data.block import Column
 from tensorsleuth.data.schema import Schema
 
-KERAS_TUPLE_NAMES = ("x", "y", "sample_weight")  # what models take a tuple for
+KERAS_TUPLE_NAMES = ("x", "y", "sample_weight")  # the parts of a tuple that models take
 
 
 def named_leaves(structure: Any, prefix: str = "", named: bool = False) -> Iterator[tuple[str, Any, bool]]:
-    """The leaves of nested dicts and tuples: a path of names for each, and whether its last name is the user's."""
+    """Yield the leaves of nested dicts and tuples, each with its path and whether its last name is the user's."""
     if isinstance(structure, Mapping):
         for key, value in structure.items():
             yield from named_leaves(value, _join(prefix, str(key)), True)
@@ -31,7 +31,7 @@ def _join(prefix: str, name: str) -> str:
 
 
 def bind_columns(schema: Schema | None, columns: Sequence[Column]) -> dict[str, str]:
-    """The schema's name for each column that it means: by name, by the end of the path, else by order in a tuple."""
+    """Map columns to the schema's names: by name, by the end of the path, else by order in a tuple."""
     if schema is None:
         return {column.name: column.name for column in columns}
     bound = {column.name: column.name for column in columns if column.name in schema}

@@ -1,4 +1,4 @@
-"""Looks at the next block while the checks go over this one: the kernels need no Python, so two cores share it."""
+"""Prepares the next block while the checks read this one. The kernels release Python's lock, so two cores work."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DataError(SleuthError):
-    """Data that breaks its schema. `report` and `violations` say how."""
+    """Data breaks its schema. `report` and `violations` have the details."""
 
     def __init__(self, message: str, report: DataReport | None = None) -> None:
         super().__init__(message)
@@ -26,11 +26,11 @@ class DataError(SleuthError):
 class DataReport:
     """The violations in data, worst first. Iterate it for the violations; print it for a table."""
 
-    titles: dict[str, str]  # what was read, by part: data, validation, against
+    titles: dict[str, str]  # the source of each part: data, validation, against
     rows: dict[str, int]
     violations: tuple[Violation, ...]
-    notes: tuple[str, ...] = ()  # what was not looked at
-    declared: bool = True  # was there a schema
+    notes: tuple[str, ...] = ()  # parts that were not checked
+    declared: bool = True  # whether there was a schema
     features: int = 0
     seconds: float = field(default=0.0, compare=False)
 
@@ -64,14 +64,14 @@ class DataReport:
 
     @property
     def ok(self) -> bool:
-        """Is nothing wrong; warnings do not count."""
+        """Return whether the data has no errors; warnings do not count."""
         return not self.errors
 
     def __bool__(self) -> bool:
         return True  # a report without violations is still a report: ask `ok`
 
     def raise_if_bad(self) -> DataReport:
-        """Raise a DataError that lists what is wrong; else hand the report back."""
+        """Raise a DataError that lists the errors; without errors, return the report."""
         if not self.ok:
             more = len(self.errors) - 5
             listed = [f"  {violation}" for violation in self.errors[:5]] + ([f"  and {more} more"] if more > 0 else [])

@@ -1,4 +1,4 @@
-"""A check of data, for people."""
+"""The report of a check of data, for people."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rich.text import Text
 from tensorsleuth.core.formatting import duration, plural, printable
 from tensorsleuth.core.violation import Violation
 
-MAX_NAME_WIDTH = 24  # columns for a feature's name, at most
-MAX_SHOWN_VIOLATIONS = 40  # violations that are shown in full
+MAX_NAME_WIDTH = 24  # columns
+MAX_SHOWN_VIOLATIONS = 40  # shown in full
 SEVERITY_SIGNS = {"error": (" ✗", "bold red"), "warning": (" !", "bold yellow"), "note": (" ·", "dim")}
 
 
@@ -41,7 +41,7 @@ class ReportFields(Protocol):
 
 
 def data_table(report_fields: ReportFields) -> RenderableType:
-    """The verdict, then a few lines for each violation."""
+    """Return the verdict, then a few lines for each violation."""
     parts: list[RenderableType] = [_verdict(report_fields)]
     if report_fields.violations:
         parts += [Text(), _table(report_fields.violations[:MAX_SHOWN_VIOLATIONS])]

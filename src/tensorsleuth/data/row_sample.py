@@ -1,4 +1,4 @@
-"""An even sample of rows, in bounded memory: every so many rows, more apart the longer the data gets."""
+"""An even sample of rows in bounded memory: the longer the data, the larger the distance between rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_SAMPLED_ROWS = 20_000
 
 
 class RowSample:
-    """Rows at equal distances over all that was seen."""
+    """Rows at equal distances over all rows so far."""
 
     def __init__(self, most: int = MAX_SAMPLED_ROWS) -> None:
         self._most, self._stride, self._seen = most, 1, 0

@@ -12,7 +12,7 @@ from tensorsleuth.data.feature import Feature, Label, _share
 if TYPE_CHECKING:
     from tensorsleuth.data.report import DataReport
 
-Progress = Callable[[str, int, int | None], None]  # what is read, rows so far, rows in all
+Progress = Callable[[str, int, int | None], None]  # title, rows so far, rows in all
 
 
 class Schema(Mapping[str, Feature]):
@@ -32,16 +32,16 @@ class Schema(Mapping[str, Feature]):
             example = 'Schema({"x": Feature("float32"), "y": Label(classes=10)})'
             raise SleuthError(f"a schema maps names to Feature or Label, such as {example}; got {wrong or features!r}.")
         self.features = dict(features)
-        # The share of the rows that may be there before; where it is not said, the first is a warning.
+        # The allowed share of duplicate rows. Without a declared share, duplicates are a warning.
         self.duplicates = None if duplicates is None else _share(duplicates, "duplicates")
-        self.overlap = _share(overlap, "overlap")  # the share of the rows of validation that may be in training
+        self.overlap = _share(overlap, "overlap")  # the allowed share of validation rows that are in the training data
 
     def check(
         self, data: Any, validation: Any = None, *, against: Any = None, progress: Progress | None = None
     ) -> DataReport:
-        """Hold data to the schema: a path, arrays, a frame, a tf.data.Dataset, a Keras Sequence.
+        """Check data against the schema: a path, arrays, a frame, a tf.data.Dataset, a Keras Sequence.
 
-        `against`: data that it should look like.
+        `against`: data that it should resemble.
         """
         from tensorsleuth.data.check_data import check
 
@@ -49,20 +49,20 @@ class Schema(Mapping[str, Feature]):
 
     @classmethod
     def infer(cls, data: Any, progress: Progress | None = None) -> Schema:
-        """The schema that a sample suggests; to be read, and put right where the sample was not."""
+        """Return the schema that a sample suggests, for you to read and correct."""
         from tensorsleuth.data.infer import infer
 
         return infer(data, progress)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
-        """The schema that is in a file."""
+        """Return the schema in a file."""
         from tensorsleuth.data.schema_file import load
 
         return load(path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as TOML, for people to edit."""
+        """Write the schema as TOML, for people to edit."""
         from tensorsleuth.data.schema_file import save
 
         save(self, path)

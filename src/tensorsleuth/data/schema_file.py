@@ -1,4 +1,4 @@
-"""A schema as a file: TOML, which Python reads by itself and people can write remarks into."""
+"""A schema as a TOML file, which Python reads without further libraries and which can contain comments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-ANY_SIZE = "?"  # a dimension of any size
+ANY_SIZE = "?"  # of a dimension
 FILE_HEADER = """\
 # The schema of a data set. Ranges are those of the sample: widen them to what you expect. Then:
 #     sleuth data check DATA --schema THIS
@@ -80,7 +80,7 @@ def _text(value: Any) -> str:
     text = str(value).encode("utf-8", "backslashreplace").decode()
     return json.dumps(text, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
-    )  # JSON's text is TOML's, but for this one character
+    )  # TOML escapes like JSON, except for this character
 
 
 def _key(name: str) -> str:
@@ -102,7 +102,7 @@ def load(path: str | PathLike[str]) -> Schema:
 
 
 def loads(text: str, title: str = "schema") -> Schema:
-    """The schema that a text says."""
+    """Return the schema in a text."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -133,7 +133,7 @@ def _feature(name: str, told: dict[str, Any], kind: type[Feature], title: str) -
     unknown = next((one for one in told if one not in known), None)
     if unknown is not None:
         raise SleuthError(
-            f"the schema {title} says {unknown!r} of {name}, which is not known. There is: {', '.join(known)}."
+            f"the schema {title} says {unknown!r} of {name}, which is unknown. Known are {', '.join(known)}."
         )
     if isinstance(told.get("shape"), list):
         told = told | {"shape": tuple(None if one == ANY_SIZE else one for one in told["shape"])}

@@ -1,4 +1,4 @@
-"""Counts what broke an expectation and keeps the first few of it: no more memory for a billion than for five."""
+"""Counts violations and keeps the first few, in memory that does not grow with their number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_EXAMPLES = 5
 
 
 class Tally:
-    """The number of values that broke an expectation, of how many, and the first few."""
+    """The number of values that broke an expectation, the number of all, and the first few violations."""
 
     def __init__(self) -> None:
         self.broken = 0
@@ -22,7 +22,7 @@ class Tally:
         self.values: list[Any] = []
 
     def add(self, piece: Piece, rows: npt.NDArray[Any], mask: npt.NDArray[np.bool_], first: int = 0) -> None:
-        """Add what a mask of the same shape marks in rows of a piece that begin at its row `first`."""
+        """Add the values that `mask` marks in the rows of a piece from its row `first` on."""
         broken = int(np.count_nonzero(mask))
         self.broken += broken
         if not broken or len(self.positions) >= MAX_EXAMPLES:
@@ -33,7 +33,7 @@ class Tally:
             self.values.append(plain_value(rows.reshape(-1)[flat]))
 
     def violation_fields(self) -> dict[str, Any]:
-        """The fields of a violation that are counted."""
+        """Return the counted fields of a violation."""
         return {
             "broken": self.broken,
             "total": self.total,
@@ -43,6 +43,6 @@ class Tally:
 
 
 def plain_value(value: Any) -> Any:
-    """Without NumPy around it, and bytes as the text that they are."""
+    """Return a value as a Python object, and bytes as text."""
     value = value.item() if isinstance(value, np.generic) else value
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value

@@ -1,4 +1,4 @@
-"""The checks there are, one a file. A new file with a class `CHECK` is found by itself."""
+"""The checks, one in each file. A new file with a class `CHECK` is found automatically."""
 
 from __future__ import annotations
 

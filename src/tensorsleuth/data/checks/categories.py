@@ -1,4 +1,4 @@
-"""Every value is one of those declared."""
+"""Checks that every value is one of the declared ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CategoriesCheck(FeatureCheck):
 
 
 def is_among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
-    """Return which values are known. Bytes are their UTF-8 text."""
+    """Return which values are known. Bytes count as UTF-8 text."""
     if array.dtype.kind in "OSUT":
         texts = set(known)
         flat = [

@@ -1,4 +1,4 @@
-"""Features that are to have a mean near 0 have one."""
+"""Checks that features declared as centred have a mean near 0."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
 from tensorsleuth.native.row_health import health_of_rows
 
-MAX_CENTRED_MEAN = 0.1  # of the deviation
+MAX_CENTRED_MEAN = 0.1  # of the standard deviation
 
 
 class RunningMoments:
-    """Count, mean and sum of squared distances from it, put together a block at a time."""
+    """Count, mean and sum of squared deviations, combined block by block."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Features, and columns of two-dimensional ones, that never change: a model learns nothing from them."""
+"""Finds features, and columns of two-dimensional ones, that never change: a model learns nothing from them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_LISTED_COLUMNS = 5
 
 
 class ConstantColumns:
-    """The first row, and which of its columns have been as in it so far."""
+    """The first row, and the columns that have equalled it so far."""
 
     def __init__(self, first: Array) -> None:
         self.first = first
-        self.columns = np.arange(first.size)  # those that have not changed yet
+        self.columns = np.arange(first.size)  # columns that have not changed yet
         self.rows = 0
 
     def add(self, rows: Array) -> None:
@@ -62,7 +62,7 @@ class ConstantCheck(FeatureCheck):
             yield Violation("constant", name, "columns that differ", found, change=_ADVICE, severity="warning")
 
     def _is_table(self, name: str) -> bool:
-        """Return whether it is a table: a corner of images that is always black is not worth reporting."""
+        """Return whether it is a table. In images, a corner that is always black is not worth reporting."""
         shapes = [column.shape for columns in self.case.columns.values() for column in columns if column.name == name]
         return all(shape is not None and len(shape) == 2 for shape in shapes)
 
@@ -71,7 +71,7 @@ _ADVICE = "Leave it out, or say constant = true."
 
 
 def as_table(array: Array) -> Array:
-    """Rows of columns, whatever the rank."""
+    """Return rows of columns, for arrays of any rank."""
     return array.reshape(len(array), -1)
 
 
@@ -82,7 +82,7 @@ def equals_first(rows: Array, first: Array) -> npt.NDArray[Any]:
 
 
 def is_missing(first: Array) -> npt.NDArray[np.bool_]:
-    """Return whether all is missing, which is reported as missing."""
+    """Return whether all is missing, which another check reports."""
     return Piece(first).missing
 
 

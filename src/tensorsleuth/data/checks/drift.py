@@ -1,8 +1,8 @@
-"""Two sets look alike: the shares of ranges of values, or of categories, are about the same.
+"""Compares two sets: the shares of ranges of values, or of categories, must be about the same.
 
-Numbers by the population stability index over tenths of the first set, with the largest distance between the two
-distributions (Kolmogorov and Smirnov) beside it; categories by the largest difference of a share.
-Both allow for what chance does to samples of that size.
+Numbers are compared by the population stability index over tenths of the first set, with the largest distance between
+the two distributions (Kolmogorov-Smirnov) as additional information. Categories are compared by the largest
+difference of a share. Both allow for the effect of chance on samples of that size.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.row_sample import RowSample
 from tensorsleuth.data.tally import plain_value
 
-MAX_STABILITY_INDEX = 0.25  # of the index: the usual bound for a large change
-MAX_SHARE_DIFFERENCE = 0.1  # of a share
+MAX_STABILITY_INDEX = 0.25  # the usual bound for a large change
+MAX_SHARE_DIFFERENCE = 0.1  # of a category
 BINS = 10
-MAX_COLUMNS = 64  # columns that are compared one by one; more than that, all values together
+MAX_COLUMNS = 64  # compared one by one; if there are more, all values together
 MAX_CATEGORIES = 1000
 
 
@@ -119,7 +119,7 @@ def _columns(piece: Piece) -> Array:
 
 
 def stability_index(old: Array, new: Array) -> float:
-    """The population stability index: how differently the values fall into tenths of the old ones."""
+    """Return the population stability index: how differently the values fall into tenths of the old ones."""
     edges = np.unique(np.quantile(old.astype(np.float64), np.linspace(0, 1, BINS + 1)[1:-1]))
     shares = []
     for values in (old, new):
@@ -134,7 +134,7 @@ def chance_index(old: int, new: int) -> float:
 
 
 def ks_distance(old: Array, new: Array) -> float:
-    """Kolmogorov and Smirnov's: the largest difference of the share of values below any point."""
+    """Return the Kolmogorov-Smirnov distance: the largest difference of the share of values below any point."""
     both = np.concatenate([old, new])
     below = [np.searchsorted(np.sort(values), both, side="right") / len(values) for values in (old, new)]
     return float(np.abs(below[0] - below[1]).max())

@@ -1,4 +1,4 @@
-"""Columns that are the same as another; worst where that is the label."""
+"""Finds columns that equal another column, which is worst if that is the label."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.feature import Label
 from tensorsleuth.native.row_health import hash_rows
 
-ColumnRef = tuple[str, int]  # a feature, and the column of it; 0 of a vector
-MAX_COLUMNS = 4096  # columns of a two-dimensional feature; pixels are not columns
+ColumnRef = tuple[str, int]  # a feature, and the index of its column; 0 for a vector
+MAX_COLUMNS = 4096  # of a two-dimensional feature; pixels are not columns
 MAX_LISTED_COLUMNS = 5
 
 
 @dataclass
 class EqualColumns:
-    """Columns that have been the same so far; `steady` while they have not changed at all."""
+    """Columns that have been equal so far; `steady` while they have not changed."""
 
     spots: list[ColumnRef]
     steady: bool
@@ -31,7 +31,7 @@ class EqualColumns:
 
 
 class DuplicateColumnsCheck(DataCheck):
-    """The first block says which columns may be the same: later ones are only asked about those."""
+    """The first block gives the candidates. Later blocks are only checked for these."""
 
     parts = (DATA,)
 
@@ -63,7 +63,7 @@ class DuplicateColumnsCheck(DataCheck):
 
     def end(self) -> Iterator[Violation]:
         for twins in self._twins or ():
-            if not twins.steady and self._rows > 2:  # what never changes is told as constant
+            if not twins.steady and self._rows > 2:  # constant columns are reported as constant
                 yield self._violation(twins.spots)
 
     def _violation(self, column_refs: list[ColumnRef]) -> Violation:
@@ -89,7 +89,7 @@ class DuplicateColumnsCheck(DataCheck):
 
 
 def _equal_in_first(block: Block, column_refs: Iterator[ColumnRef]) -> Iterator[EqualColumns]:
-    """Columns with equal hashes in the first block."""
+    """Yield columns with equal hashes in the first block."""
     found: dict[int, list[ColumnRef]] = {}
     for spot in column_refs:
         found.setdefault(_hash(_column(block, spot)), []).append(spot)
@@ -100,7 +100,7 @@ def _equal_in_first(block: Block, column_refs: Iterator[ColumnRef]) -> Iterator[
 
 
 def _still_equal(equal_columns: EqualColumns, block: Block) -> Iterator[EqualColumns]:
-    """Yield the columns among them that are equal in this block, too."""
+    """Yield the columns among them that are also equal in this block."""
     found: dict[int, list[ColumnRef]] = {}
     for spot in equal_columns.spots:
         if spot[0] in block.pieces:

@@ -1,4 +1,4 @@
-"""Rows that are there before: a model sees them more often than the others."""
+"""Finds rows that repeat an earlier row: a model sees them more often than the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.hash_sample import HashSample
 from tensorsleuth.data.tally import MAX_EXAMPLES
 
-MIN_VALUES_FOR_ERROR = 8  # rows with so many values are not the same by chance
+MIN_VALUES_FOR_ERROR = 8  # rows with so many values are not equal by chance
 
 
 class DuplicateRowsCheck(DataCheck):

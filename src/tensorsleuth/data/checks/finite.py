@@ -1,4 +1,4 @@
-"""No infinities, and no NaN where nothing may be missing."""
+"""Finds infinities, and NaN in features that allow no missing values."""
 
 from __future__ import annotations
 

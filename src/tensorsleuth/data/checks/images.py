@@ -1,4 +1,4 @@
-"""Images that were not scaled, or only some of them."""
+"""Finds images that were not scaled, or of which only some were."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.tally import MAX_EXAMPLES
 
-MIN_IMAGE_SIDE = 8  # pixels along a side
+MIN_IMAGE_SIDE = 8  # pixels on a side
 CHANNELS = (1, 3, 4)
 MAX_BYTE = 255
 MAX_SCALED = 1.0 + 1e-3
@@ -24,8 +24,8 @@ class PixelRange:
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
         self.low, self.high = np.inf, -np.inf
-        self.small = self.large = 0  # groups of rows
-        self.rows: list[int] = []  # that are large
+        self.small = self.large = 0  # number of groups of rows
+        self.rows: list[int] = []  # rows with large values
         self.values: list[float] = []
 
 
@@ -66,7 +66,7 @@ class ImagesCheck(FeatureCheck):
 
 
 def is_image(shape: tuple[int, ...]) -> bool:
-    """Rows of height by width, with or without channels."""
+    """Return whether rows have height and width, with or without channels."""
     if len(shape) == 4:
         return shape[3] in CHANNELS and min(shape[1:3]) >= MIN_IMAGE_SIDE
     return len(shape) == 3 and min(shape[1:]) >= MIN_IMAGE_SIDE and shape[1] == shape[2]

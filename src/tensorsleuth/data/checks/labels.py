@@ -1,4 +1,4 @@
-"""Labels are classes that there are, every class is there, and none is rare beyond what was said."""
+"""Checks labels: every value is a class, every class occurs, and none is rarer than declared."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tensorsleuth.data.checks.categories import is_among, list_choices
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.tally import Tally, plain_value
 
-MAX_CLASSES = 10_000  # classes that are counted
+MAX_CLASSES = 10_000  # that are counted
 MAX_LISTED_CLASSES = 5
 
 
 class ClassCounts(Tally):
-    """The count of each class, and of values that are none."""
+    """The count of each class, and of values that are no class."""
 
     def __init__(self) -> None:
         super().__init__()
         self.counts: Counter[Any] = Counter()
-        self.one_hot_width = 0  # width of one-hot rows; 0: they are not
+        self.one_hot_width = 0  # width of one-hot rows; 0 if they are not one-hot
         self.sums = Tally()
 
 
@@ -45,7 +45,7 @@ class ClassLabelsCheck(FeatureCheck):
         state.one_hot_width = _one_hot_width(feature, piece)
         if state.one_hot_width:
             self._look_at_hot(state, piece)
-        elif piece.array.ndim > 2:  # a class for each pixel: they are counted a sample of the time
+        elif piece.array.ndim > 2:  # a class for each pixel: count a part of the samples
             self._count(state, feature, piece, piece.array[:1])
         else:
             self._count(state, feature, piece, piece.array)
@@ -86,7 +86,7 @@ class ClassLabelsCheck(FeatureCheck):
             yield from self._from_one(name, state)
 
     def _from_one(self, name: str, state: ClassCounts) -> Iterator[Violation]:
-        """Without a word about classes: those that begin with 1, none of them absent."""
+        """Report classes that begin with 1 without gaps, if the schema declares no classes."""
         known = _implied(state)
         if len(known) > 1 and known[0] == 1 and len(known) == len(state.counts):
             found = f"classes 1 to {known[-1]}, none 0"
@@ -131,7 +131,7 @@ class ClassLabelsCheck(FeatureCheck):
 
 
 def _count_from_one(feature: Label, state: ClassCounts) -> bool:
-    """Return whether they are as many as declared, but from 1 on: then no class is absent, all are shifted."""
+    """Return whether there are as many classes as declared, but from 1 on: then none is absent, all are shifted."""
     several = [one for one in state.counts if isinstance(one, int)]
     return isinstance(feature.classes, int) and bool(several) and (min(several), max(several)) == (1, feature.classes)
 
@@ -147,7 +147,7 @@ def count_values(array: Any) -> dict[Any, int]:
 
 
 def _one_hot_width(feature: Feature, piece: Piece) -> int:
-    """The classes of one-hot rows."""
+    """Return the number of classes of one-hot rows."""
     if piece.array.ndim != 2 or piece.array.shape[1] < 2 or not piece.numeric:
         return 0
     declared = (
@@ -171,7 +171,7 @@ def _negative(piece: Piece) -> Any:
 
 
 def _implied(state: ClassCounts) -> tuple[Any, ...]:
-    """Without a word about classes: those between the ones that are there."""
+    """Return the classes between the smallest and largest one, if the schema declares none."""
     numbers = [one for one in state.counts if isinstance(one, int)]
     dense = numbers and len(numbers) == len(state.counts) and max(numbers) < 4 * len(numbers) and min(numbers) <= 1
     return tuple(range(min(numbers), max(numbers) + 1)) if dense and min(numbers) >= 0 else ()

@@ -1,4 +1,4 @@
-"""No more values are missing than may be: NaN in numbers, None and empty text, NaT."""
+"""Checks that no more values are missing than allowed: NaN in numbers, None and empty text, NaT."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorsleuth.data.tally import Tally
 class MissingCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         kind = piece.array.dtype.kind
-        return kind in "OUSTmM" or (kind in "fc" and 0 < feature.missing < 1)  # at 0 a NaN is not finite: finite.py
+        return kind in "OUSTmM" or (kind in "fc" and 0 < feature.missing < 1)  # at 0, finite.py reports NaN
 
     def inspect(self, state: Tally, feature: Feature, piece: Piece) -> None:
         state.total += piece.array.size

@@ -1,4 +1,4 @@
-"""Rows of the validation data that are in the training data: they say nothing of data that the model has not seen."""
+"""Finds rows of the validation data that also are in the training data: they say nothing about unseen data."""
 
 from __future__ import annotations
 

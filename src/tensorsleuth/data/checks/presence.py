@@ -1,4 +1,4 @@
-"""Every feature of the schema is there, and nothing else."""
+"""Checks that every feature of the schema is present, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorsleuth.data.check import DATA, DataCheck
 
 
 class PresenceCheck(DataCheck):
-    parts = ()  # what there is is known before reading
+    parts = ()  # the columns are known before reading
 
     def see(self, block: Block) -> None:
         pass
@@ -37,7 +37,7 @@ class PresenceCheck(DataCheck):
         for name in names:
             if name not in self.case.schema:
                 yield Violation(
-                    "presence", name, "what the schema has", "a feature that it does not have",
+                    "presence", name, "features of the schema", "a feature that the schema lacks",
                     change="It is not checked: add it to the schema, or leave it out of the data.",
                     severity="warning", where=None if part == DATA else part,
                 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Values lie in the declared range."""
+"""Checks that values lie in the declared range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INFINITY: float = float("inf")
 
 
 class OutOfRangeTally(Tally):
-    """The values outside, and the extremes among them."""
+    """The values outside the range, and the extremes among them."""
 
     low: float = INFINITY
     high: float = -INFINITY
@@ -41,7 +41,7 @@ class RangesCheck(FeatureCheck):
 
     def _count(self, state: OutOfRangeTally, piece: Piece, low: float, high: float) -> None:
         groups = (piece.health["min"] < low) | (piece.health["max"] > high)
-        if not groups.any():  # doubles have rounded a large integer into the range
+        if not groups.any():  # doubles rounded a large integer into the range
             groups[:] = True
         for first, rows in piece.rows_where(groups):
             with np.errstate(invalid="ignore"):
@@ -64,7 +64,7 @@ class RangesCheck(FeatureCheck):
 
 
 def bounds(feature: Feature, piece: Piece) -> tuple[float, float]:
-    """The range as numbers of the data's type: 0.1 is not exceeded by the float32 of that name."""
+    """Return the range in the data's type: a float32 of 0.1 does not exceed 0.1."""
     low, high = feature.bounds
     if piece.array.dtype.kind not in "fV":
         return low, high
@@ -73,7 +73,7 @@ def bounds(feature: Feature, piece: Piece) -> tuple[float, float]:
 
 
 def range_text(between: tuple[float, float]) -> str:
-    """`between 0 and 1`, `of 0 or more`"""
+    """Return a text such as `between 0 and 1` or `of 0 or more`."""
     low, high = between
     if low == -INFINITY:
         return "of any size" if high == INFINITY else f"of {format_value(high)} or less"
@@ -91,7 +91,7 @@ def _advice(between: tuple[float, float], low: float, high: float) -> str:
         return f"It looks like bytes that were not scaled: {scale}."
     if least == 0.0 and greatest == 1.0 and low >= -1 and high <= 1:
         return "It looks scaled to -1 … 1: (x + 1) / 2, or change the schema."
-    return "Find out where these come from; clip or drop them, or change the schema."
+    return "Find out where these come from. Clip or drop them, or change the schema."
 
 
 CHECK = RangesCheck

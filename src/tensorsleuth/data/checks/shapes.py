@@ -1,4 +1,4 @@
-"""Ranks and sizes are as declared, and dimensions of one name have one size."""
+"""Checks that ranks and sizes are as declared, and that dimensions of one name have one size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ShapesCheck(DataCheck):
         shapes = tuple((name, tuple(piece.shape)) for name, piece in block.pieces.items() if not piece.ragged)
         if (block.part, shapes) in self._seen:
             return
-        if len(self._seen) < 10_000:  # a bound on memory, not on what is checked
+        if len(self._seen) < 10_000:  # bounds the memory, not the check
             self._seen.add((block.part, shapes))
         for name, shape in shapes:
             self._one(block, name, shape)
@@ -47,7 +47,7 @@ class ShapesCheck(DataCheck):
                         self._differ(block.part, name, dimension, (first, expected), size)
 
     def _implied(self, name: str) -> tuple[Dimension, ...]:
-        """Without a schema, what has labels has a label for each row."""
+        """Return the dimensions implied by labels without a schema: a label for each row."""
         if self.case.schema is not None:
             return ()
         names = [column.name for column in self.case.columns[DATA]]

@@ -1,4 +1,4 @@
-"""Types are as declared; numbers are not text."""
+"""Checks that types are as declared, and that numbers are not stored as text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import DTYPE_KINDS, Feature, Label
 from tensorsleuth.data.tally import Tally
 
-MIN_NUMERIC_SHARE = 0.9  # so much of a column of text being numbers, the rest is a mistake
+MIN_NUMERIC_SHARE = 0.9  # if this share of a text column are numbers, the rest is a mistake
 
 
 @dataclass
 class TypeTally:
-    wrong: list[str] = field(default_factory=list)  # types that are not the declared one
-    text: Tally = field(default_factory=Tally)  # what is not a number, among what should be
+    wrong: list[str] = field(default_factory=list)  # types other than the declared one
+    text: Tally = field(default_factory=Tally)  # values that are not numbers but should be
     uint8: bool = False
 
 
@@ -40,7 +40,7 @@ class TypesCheck(FeatureCheck):
         return None
 
     def _look_at_text(self, state: TypeTally, feature: Feature, piece: Piece) -> None:
-        if piece.typed and feature.dtype is not None:  # the source has types: all of it is text
+        if piece.typed and feature.dtype is not None:  # a source with types: all of it is text
             state.wrong = state.wrong or [piece.dtype]
             return
         mask = ~are_numbers(piece.array) & ~piece.missing
@@ -60,7 +60,7 @@ class TypesCheck(FeatureCheck):
 
 
 def dtype_fits(declared: str, piece: Piece) -> bool:
-    """Is a piece of the declared type; what text holds may be any type of the same kind."""
+    """Return whether a piece has the declared type. Values in text may have any type of the same kind."""
     if declared in (piece.dtype, "string" if not piece.typed else None):
         return True
     kind = (
@@ -79,7 +79,7 @@ _NUMBERS = {f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8,
 
 
 def _whole(array: npt.NDArray[Any]) -> bool:
-    """Only integers, and NaN where there is none."""
+    """Return whether values are integers or NaN."""
     return array.dtype.kind == "f" and bool(np.all(np.isnan(array) | (array == np.floor(array))))
 
 

@@ -18,14 +18,14 @@ from tensorsleuth.recording.violations.actions import handle_violation
 from tensorsleuth.recording.violations.pending_errors import numbered_message
 
 ACTIONS = ("raise", "warn", "record", "skip", "set_aside")
-MAX_KEPT_CONTENTS = 5  # elements whose content is kept
+MAX_KEPT_CONTENTS = 5  # elements with kept content
 MAX_KEPT_BYTES = 1 << 26
-MAX_LISTED_ELEMENTS = 100  # elements whose violations are kept
+MAX_LISTED_ELEMENTS = 100  # elements with kept violations
 
 
 @dataclass(frozen=True)
 class BadElement:
-    """An element that broke the schema: its number in the pipeline, why, and what was in it (of the first few)."""
+    """An element that broke the schema: its number, the violations, and the content of the first few."""
 
     index: int
     violations: tuple[Violation, ...]
@@ -53,7 +53,7 @@ class ViolationHandler:
         return self.action in ("skip", "set_aside")
 
     def note(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> str | None:
-        """Keep what is to be kept, put it into the trace; the text to fail with, where that is asked for."""
+        """Keep a violation and write it to the trace; return the error message if the action is to raise."""
         at = self.place
         found = [replace(one, file=at.file, line=at.line, code=at.code, function=at.function) for one in found]
         with self._lock:

@@ -1,4 +1,4 @@
-"""`tensorsleuth.checked(schema)`: holds a tf.data pipeline to a schema while it runs."""
+"""`tensorsleuth.checked(schema)`: checks the elements of a tf.data pipeline while it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.data.schema import Schema
 
 
 class Checked:
-    """The result of `checked`: pass it to `dataset.apply`, then ask it what it saw."""
+    """The result of `checked`: pass it to `dataset.apply`, and read the violations from it later."""
 
     def __init__(self, schema: Schema, violation_handler: ViolationHandler) -> None:
         self.schema = schema
@@ -36,7 +36,7 @@ class Checked:
 
     @property
     def bad(self) -> list[BadElement]:
-        """The first elements that broke the schema: index, violations, and of the first few the content."""
+        """The first elements that broke the schema: index, violations, and for the first few the content."""
         return list(self._verdicts.elements)
 
     @property
@@ -45,7 +45,7 @@ class Checked:
 
     @property
     def count(self) -> int:
-        """Return the number of elements that broke it, in all passes together."""
+        """The number of elements that broke the schema, in all passes together."""
         return self._verdicts.count
 
     def __repr__(self) -> str:
@@ -53,11 +53,11 @@ class Checked:
 
 
 def checked(schema: Schema, on_violation: str = "raise", aside: str | PathLike[str] | None = None) -> Checked:
-    """Hold every element of a pipeline to a schema, as it passes: `dataset.apply(tensorsleuth.checked(schema))`.
+    """Check every element of a pipeline as it passes: `dataset.apply(tensorsleuth.checked(schema))`.
 
     on_violation: "raise" (the iterator raises a DataError), "warn", "record", "skip" the
-    element, or "set_aside" in the .npz file `aside`. What was bad is kept: `bad` has index, violations and content of
-    the first few.
+    element, or "set_aside" in the .npz file `aside`. `bad` has index, violations and content of
+    the first few bad elements.
     """
     if not isinstance(schema, Schema):
         raise SleuthError(

@@ -1,4 +1,4 @@
-"""One element of a running pipeline, held to a schema: the checks of whole sets, as far as one element goes."""
+"""Checks one element of a running pipeline, with the checks of whole sets that apply to one element."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tensorsleuth.data.schema import Schema
 ELEMENT_CHECKS: Sequence[type[DataCheck]] = (
     types.CHECK, shapes.CHECK, ranges.CHECK, finite.CHECK, missing.CHECK, categories.CHECK, labels.CHECK,
 )  # fmt: skip
-WHOLE_SET_RULES = ("label-gap", "balance")  # what only a whole set can break
+WHOLE_SET_RULES = ("label-gap", "balance")  # rules that only a whole set can break
 
 
 def violations(
@@ -31,7 +31,7 @@ def violations(
     for check in running:
         check.see(Block(0, pieces))
     found = [violation for check in running for violation in check.end() if violation.rule not in WHOLE_SET_RULES]
-    found = [one for one in found if one.rule != "missing" or not schema[one.name].missing]  # a share is of a set
+    found = [one for one in found if one.rule != "missing" or not schema[one.name].missing]  # a share is of a whole set
     return [_placed(one, index, batched) for one in found]
 
 
@@ -42,7 +42,7 @@ def _piece(array: Array, batched: bool, loose: bool) -> Piece:
 
 
 def _placed(violation: Violation, index: int, batched: bool) -> Violation:
-    """Named by the element; positions are those in it."""
+    """Return a violation with the element as its place, and positions in the element."""
     positions: Any = violation.positions
     if not batched and all(position and position[0] == 0 for position in positions):
         positions = tuple(position[1:] for position in positions)

@@ -1,4 +1,4 @@
-"""Errors from an iterator whose element breaks the schema."""
+"""Errors from an iterator if an element breaks the schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.data.report import DataError
 
 
 class ElementError(DataError, ExpectationError):
-    """A DataError that is also what `expect` raises."""
+    """A DataError that is also an ExpectationError, like the errors of `expect`."""
 
     def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
         ExpectationError.__init__(self, message, violations[0] if violations else None)
@@ -28,5 +28,5 @@ def _tensorflows() -> type[ElementError]:
 
 
 def element_error(found: Sequence[Violation]) -> ElementError:
-    """One of TensorFlow's errors as well."""
+    """Return an error that is also one of TensorFlow's."""
     return _tensorflows()("\n".join(one.message for one in found), found)

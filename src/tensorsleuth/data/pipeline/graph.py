@@ -1,4 +1,4 @@
-"""Puts the look at each element into a pipeline: our native op where there is the library, else a call of Python."""
+"""Adds the check of each element to a pipeline: our native op, or without the library a call of Python."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class ElementChecker:
         leaves = list(named_leaves(spec))
         columns = columns_of(leaves)
         self.batched, bound = is_batched(columns, schema), bind_columns(schema, columns)
-        self.names: list[str] = []  # of the tensors that are looked at
-        self.places: list[int] = []  # among all tensors of an element
-        self.loose: set[str] = set()  # values of ragged and sparse parts
+        self.names: list[str] = []  # of the checked tensors
+        self.places: list[int] = []  # their positions among all tensors of an element
+        self.loose: set[str] = set()  # names of ragged and sparse parts
         self._take(spec, bound)
         flat = tf.nest.flatten(spec, expand_composites=True)
         self.specs = [flat[place] for place in self.places]
 
     def _take(self, spec: Any, bound: dict[str, str]) -> None:
-        """Tensors lie as TensorFlow flattens the structure; of a ragged or sparse part, its values are looked at."""
+        """Select tensors as TensorFlow flattens the structure; of a ragged or sparse part, the values."""
         flat = tf.nest.flatten(spec)
         numbered = named_leaves(tf.nest.pack_sequence_as(spec, list(range(len(flat)))))
         names = {number: bound.get(name) for name, number, _ in numbered}
@@ -53,7 +53,7 @@ class ElementChecker:
             place += len(inner)
 
     def judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
-        """Return the action on an element, and the message. A mistake of ours lets it pass."""
+        """Return the action on an element, and the message. An error of ours lets the element pass."""
         try:
             with no_collection():
                 return self._judge(index, arrays)
@@ -75,7 +75,7 @@ class ElementChecker:
 
 
 def _array(value: Any) -> Any:
-    """A scalar comes as itself; text as objects, which keep their length."""
+    """Return a value as an array. A scalar has rank 0; texts are objects, which keep their length."""
     return np.array(value, object) if isinstance(value, (bytes, str)) else np.asarray(value)
 
 
@@ -104,7 +104,7 @@ def _flat(element: Any, element_checker: ElementChecker) -> list[Any]:
 
 
 def _replaced(element: Any, element_checker: ElementChecker, looked: list[Any], spec: Any) -> Any:
-    """The element with the tensors that came through the look in the place of those that went in."""
+    """Return the element with its checked tensors in place of the original ones."""
     flat = tf.nest.flatten(element, expand_composites=True)
     for place, tensor, before in zip(element_checker.places, looked, element_checker.specs):
         tensor.set_shape(before.shape)

@@ -1,4 +1,4 @@
-"""The native look at elements: rules for the op, and the one function through which it asks Python."""
+"""The native check of elements: rules for the op, and the function through which the op calls Python."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tensorsleuth.recording.tensorflow import internals as tf
 if TYPE_CHECKING:
     from tensorsleuth.data.pipeline.graph import ElementChecker
 
-_checkers: dict[int, ElementChecker] = {}  # by number of their plan: pipelines may run as long as the process
-_kept_alive: list[Any] = []  # what the library points to
+_checkers: dict[int, ElementChecker] = {}  # by number of their plan; never removed
+_kept_alive: list[Any] = []  # objects that the library points to
 
 
 class NativeChecker:
@@ -59,7 +59,7 @@ class NativeChecker:
 
 
 def native_rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: dict[str, int]) -> loader.ElementRule:
-    """Return the rule of the op. It may ask about an element that is fine, but never miss one that is not."""
+    """Return the rule of the op, which may flag an element that is fine, but never misses a bad one."""
     made = loader.ElementRule(
         rank=-1, look=int(Mode.FULL_HEALTH), nan=int(feature.missing > 0), inf=int(not feature.finite)
     )
@@ -75,7 +75,7 @@ def native_rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: 
     if values is not None:
         made.known, made.known_count = _known(values)
     if _wrong_type(feature, spec):
-        made.rank = 99  # no element has it: every one is told
+        made.rank = 99  # no element has this rank: every element is flagged
     return made
 
 
@@ -117,7 +117,7 @@ def _numpy_dtype(spec: Any) -> Any:
 
 
 def _on_element(plan: int, index: int, count: int, views: Any, message: int, room: int) -> int:
-    """Called by the op, on a thread of the pipeline."""
+    """Judge an element. The op calls this on a thread of the pipeline."""
     answer, text = _checkers[plan].judge(index, [_array(views[place]) for place in range(count)])
     if text:
         said = text.encode()[: room - 1] + b"\0"
@@ -126,7 +126,7 @@ def _on_element(plan: int, index: int, count: int, views: Any, message: int, roo
 
 
 def _array(view: Any) -> Array:
-    """The op's input, where it lies."""
+    """Return the op's input without a copy."""
     kind: Any = tf.as_dtype(view.dtype)
     dtype = np.dtype(kind.as_numpy_dtype)
     shape = tuple(view.dims[place] for place in range(min(view.rank, 8)))

@@ -1,4 +1,4 @@
-"""Elements that were set aside, in a .npz that NumPy opens: `12/x` is part x of element 12, `12/why.txt` says why."""
+"""Elements that were set aside, in a .npz that NumPy opens: `12/x` is part x of element 12, `12/why.txt` the reason."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_BYTES = 1 << 28
 
 
 class SetAsideFile:
-    """Appends to the file as elements come, so that all are there whenever the program ends."""
+    """Appends each element to the file at once, so that all are there however the program ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.written = self._bytes = 0
         self.full = False
         try:
-            zipfile.ZipFile(path, "w").close()  # one run, one file
+            zipfile.ZipFile(path, "w").close()  # each run begins a new file
         except OSError as error:
             raise SleuthError(f"cannot write {path}: {error.strerror}. Name another file: aside=…") from error
 
@@ -35,7 +35,7 @@ class SetAsideFile:
             return
         with zipfile.ZipFile(self.path, "a") as archive:
             taken, name = set(archive.namelist()), f"{index}"
-            while f"{name}/why.txt" in taken:  # the same element, in another epoch
+            while f"{name}/why.txt" in taken:  # the same element in another epoch
                 name += "'"
             for part, array in element.items():
                 with archive.open(f"{name}/{part}.npy", "w") as member:
@@ -46,5 +46,5 @@ class SetAsideFile:
 
 
 def _plain(array: Array) -> Array:
-    """Without objects, which NumPy would pickle."""
+    """Return the array without Python objects, which NumPy would pickle."""
     return np.asarray(array, np.bytes_) if array.dtype.kind == "O" else array

@@ -1,4 +1,4 @@
-"""Readers of data, one kind a file. A new file is found by itself. It has either or both of:
+"""Readers of data, one kind in each file. A new file is found automatically. It has one or both of:
 
 - `SUFFIXES` and `open_file(path, schema) -> Source`
 - `takes(data) -> bool` and `open_data(data, schema) -> Source`
@@ -30,7 +30,7 @@ def suffixes() -> dict[str, ModuleType]:
 
 
 def open_source(data: Any, schema: Schema | None = None) -> DataSource:
-    """Whatever reads this: a path, or something that a program has."""
+    """Open a path, or data in memory, with the reader that accepts it."""
     if isinstance(data, (str, PathLike)):
         return open_file(Path(data), schema)
     for reader in readers():

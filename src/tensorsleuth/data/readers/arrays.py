@@ -1,4 +1,4 @@
-"""Arrays, and dicts and tuples of arrays: in memory, or mapped."""
+"""Reads arrays, and dicts and tuples of arrays, in memory or mapped from a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.data.schema import Schema
 
 
 class ArrayRows(Protocol):
-    """An array, or what is read like one from its first row to its last."""
+    """An array, or an object that is read like one from its first row to its last."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -25,7 +25,7 @@ class ArrayRows(Protocol):
 
 
 class ArraySource(SourceBase):
-    """Columns with a first dimension that counts rows; all that have a row give it to the same block."""
+    """Columns whose first dimension counts rows. A block has the same rows of all columns."""
 
     def __init__(self, title: str, arrays: Mapping[str, ArrayRows], named: Mapping[str, bool] | None = None) -> None:
         columns = [
@@ -63,11 +63,11 @@ def takes(data: Any) -> bool:
 
 def open_data(data: Any, schema: Schema | None = None) -> ArraySource:
     if isinstance(data, list) and not any(hasattr(one, "shape") for one in data):
-        data = np.asarray(data)  # numbers, or rows of them
+        data = np.asarray(data)  # numbers, or rows of numbers
     leaves = list(named_leaves(data))
     arrays = {name: _array(name, leaf) for name, leaf, _ in leaves}
     if not arrays:
-        raise SleuthError("there is nothing in the data: no array in it. Pass arrays, or a dict of them.")
+        raise SleuthError("the data contains no array. Pass arrays, or a dict of them.")
     return ArraySource("the data", arrays, {name: named for name, _, named in leaves})
 
 

@@ -1,4 +1,4 @@
-"""Text files with a value between commas (or tabs, in .tsv), read by pandas a stretch of lines at a time."""
+"""Reads text files with values between commas (or tabs, in .tsv) with pandas, a range of lines at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 
 class CsvSource(SourceBase):
-    """The first line names the columns."""
+    """A CSV file, whose first line names the columns."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._pandas = path, import_needed("pandas", f"reading {path}")
@@ -41,7 +41,7 @@ class CsvSource(SourceBase):
 
 
 class _ParserErrors:
-    """Turns what pandas says of a malformed line into a sentence."""
+    """Turns the errors of pandas for a malformed line into a sentence."""
 
     def __init__(self, path: Path, pandas: Any) -> None:
         self._path, self._errors = path, pandas.errors

@@ -1,4 +1,4 @@
-"""tf.data.Dataset: nested structures, in batches or one by one; of ragged and sparse parts the values."""
+"""Reads a tf.data.Dataset: nested structures, in batches or one by one. Of ragged and sparse parts, only the values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tensorsleuth.data.part_names import bind_columns, named_leaves
 from tensorsleuth.data.readers.ragged import ragged_piece
 from tensorsleuth.data.schema import Schema
 
-ELEMENTS_PER_BLOCK = 256  # elements of a data set without batches that are looked at together
+ELEMENTS_PER_BLOCK = 256  # of a data set without batches, checked together
 
 
 class DatasetSource(SourceBase):
-    """A data set of TensorFlow's; each pass over it runs its pipeline once."""
+    """A data set of TensorFlow. Each pass over it runs its pipeline once."""
 
     def __init__(self, dataset: Any, schema: Schema | None) -> None:
         import tensorflow as tf
@@ -39,12 +39,12 @@ class DatasetSource(SourceBase):
 
 
 def columns_of(leaves: Sequence[tuple[str, Any, bool]]) -> tuple[Column, ...]:
-    """The parts of an element, as far as its spec knows them."""
+    """Return the parts of an element, as far as its spec describes them."""
     return tuple(Column(name, _dtype(spec), _shape(spec), named) for name, spec, named in leaves)
 
 
 def batch_blocks(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
-    """A block for each element, which is a batch."""
+    """Yield a block for each element, which is a batch."""
     start = 0
     for element in elements:
         pieces = {name: piece_of(leaf, start) for name, leaf in element.items()}
@@ -54,7 +54,7 @@ def batch_blocks(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
 
 
 def stacked_blocks(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
-    """Elements that are one row each, as many as have the same shapes at a time."""
+    """Yield blocks of elements that are one row each, as many as have the same shapes."""
     start, shapes = 0, None
     kept: list[dict[str, Any]] = []
     for element in elements:
@@ -75,7 +75,7 @@ def _stack(kept: Sequence[dict[str, Any]], start: int) -> Block:
 
 
 def piece_of(leaf: Any, start: int) -> Piece:
-    """A batch of one part; of a ragged or sparse one its values, with their places."""
+    """Return a batch of one part; for a ragged or sparse one its values, with their positions."""
     if hasattr(leaf, "flat_values"):
         flat = np.asarray(leaf.flat_values)
         inner = leaf.values if hasattr(leaf.values, "flat_values") else None
@@ -97,7 +97,7 @@ def _rows(element: dict[str, Any]) -> int:
 
 
 def is_batched(columns: Sequence[Column], schema: Schema | None) -> bool:
-    """Is the first dimension of each part one of rows: as the schema says, else as it looks."""
+    """Return whether the first dimension of each part counts rows: by the schema, else by the shapes."""
     bound = bind_columns(schema, columns)
     declared = [
         (len(column.shape), len(shape))
@@ -131,7 +131,7 @@ def _notes(column: Column, spec: Any) -> Iterator[str]:
 
 
 def takes(data: Any) -> bool:
-    tensorflow = sys.modules.get("tensorflow")  # a data set is there only where TensorFlow is
+    tensorflow = sys.modules.get("tensorflow")  # no data set exists before TensorFlow is imported
     return tensorflow is not None and isinstance(data, tensorflow.data.Dataset)
 
 

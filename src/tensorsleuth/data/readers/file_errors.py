@@ -1,4 +1,4 @@
-"""Files that cannot be read: one sentence each, never a traceback."""
+"""Errors for files that cannot be read: one sentence each, never a traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bad_file(path: Path, what: str, next_step: str = "") -> DataFileError:
 
 
 def check_magic_bytes(path: Path) -> None:
-    """Refuse a file whose first bytes are not those of its suffix."""
+    """Raise an error if the first bytes of a file do not match its suffix."""
     with path.open("rb") as file:
         begins = file.read(8)
     expected = MAGIC_BYTES.get(path.suffix.lower())
@@ -37,7 +37,7 @@ def check_magic_bytes(path: Path) -> None:
 
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
-    """Turns what reading a file can raise into a sentence."""
+    """Turn the errors of reading a file into sentences."""
     again = "Was it written or copied to the end? Write it once more."
     try:
         yield
@@ -60,7 +60,7 @@ def _reason(error: BaseException) -> str:
 
 
 def import_needed(module: str, what: str) -> Any:
-    """A library of the extra `data`, or a sentence that says how to get it."""
+    """Import a library of the extra `data`, or raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""pandas frames, a stretch of rows at a time."""
+"""Reads pandas frames, a range of rows at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FrameSource(SourceBase):
 
 
 def frame_block(frame: Any, start: int, rows: int | None = None, typed: bool = True) -> Block:
-    """The rows of a frame as a block."""
+    """Return the rows of a frame as a block."""
     shape = None if rows is None else (rows,)
     pieces = {
         str(name): Piece(column_values(frame[name]), shape, start, column_dtype(frame[name].dtype), typed=typed)
@@ -39,7 +39,7 @@ def frame_block(frame: Any, start: int, rows: int | None = None, typed: bool = T
 
 
 def column_values(series: Any) -> Array:
-    """A column as an array: what is missing becomes NaN in numbers, None in text."""
+    """Return a column as an array. Missing values become NaN in numbers, None in text."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiubcmM":
         return np.asarray(series.to_numpy())
     kind = getattr(series.dtype, "kind", "O")
@@ -56,7 +56,7 @@ def column_values(series: Any) -> Array:
 
 
 def column_dtype(dtype: Any) -> str:
-    """The name of a column's type, as a schema has it."""
+    """Return the name of a column's type, as in a schema."""
     if isinstance(dtype, np.dtype):
         return dtype_name(dtype)
     kind, plain = getattr(dtype, "kind", "O"), getattr(dtype, "numpy_dtype", None)
@@ -66,7 +66,7 @@ def column_dtype(dtype: Any) -> str:
 
 
 def takes(data: Any) -> bool:
-    pandas = sys.modules.get("pandas")  # a frame is there only where pandas is
+    pandas = sys.modules.get("pandas")  # no frame exists before pandas is imported
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
 

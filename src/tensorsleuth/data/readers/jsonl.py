@@ -1,4 +1,4 @@
-"""JSON, an object a line: numbers, text, lists of numbers."""
+"""Reads JSON lines, an object on each line: numbers, text, lists of numbers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".jsonl", ".ndjson")
 ROWS_PER_BLOCK = 4096
-MAX_LINE_CHARS = 1 << 26  # characters of a line
+MAX_LINE_CHARS = 1 << 26  # of a line
 
 
 class JsonLinesSource(SourceBase):
-    """The names of all objects are columns; where one lacks a name, its value is missing."""
+    """A file of JSON lines. The names in all objects are columns; an object without one has a missing value."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -68,7 +68,7 @@ class JsonLinesSource(SourceBase):
         return ragged_piece(flat, lengths, start)
 
     def _array(self, name: str, values: Sequence[Any]) -> Array:
-        """Numbers, with NaN for what is missing; text where some are."""
+        """Return numbers, with NaN if missing; text if some values are text."""
         if any(isinstance(value, (dict, list)) for value in values):
             advice = "Numbers, text and lists of them can be read."
             raise bad_file(self._path, f"has objects or lists of lists in {name}", advice)
@@ -79,7 +79,7 @@ class JsonLinesSource(SourceBase):
         return array if array.dtype.kind != "O" else self._large(name, array)
 
     def _large(self, name: str, array: Array) -> Array:
-        """Integers that no type of 64 bits holds."""
+        """Return integers that exceed 64 bits."""
         try:
             return array.astype(np.float64)
         except OverflowError as error:

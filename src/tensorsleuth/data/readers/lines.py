@@ -1,4 +1,4 @@
-"""Text files: a sample a line."""
+"""Reads text files, one sample on each line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS_PER_BLOCK = 16_384
 
 
 class TextLinesSource(SourceBase):
-    """One column, `text`. Bytes that are no UTF-8 are shown as what stands for them, so that checks can tell."""
+    """A text file with one column, `text`. Invalid UTF-8 becomes replacement characters, which checks can find."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

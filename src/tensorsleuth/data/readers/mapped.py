@@ -1,4 +1,4 @@
-"""An array where it lies in a file: nothing is copied, and no more is in memory than the system likes to keep."""
+"""An array mapped from a file: nothing is copied, and the system decides how much stays in memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 
-POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once, where each would be a fault of its own
+POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once; otherwise each would be a page fault
 
-BLOCKS_KEPT_MAPPED = 4  # blocks that stay
+BLOCKS_KEPT_MAPPED = 4  # the newest blocks stay mapped
 
 
 def _page(place: int) -> int:
@@ -42,7 +42,7 @@ class MappedArray:
 
     def _bring(self, start: int, size: int) -> None:
         first = _page(start)
-        with suppress(OSError, ValueError):  # an older system: pages come one by one
+        with suppress(OSError, ValueError):  # an older system maps the pages one by one
             self._map.madvise(POPULATE_READ, first, size + start - first)
         self._let_go(first, _page(start - BLOCKS_KEPT_MAPPED * size))
 

@@ -1,4 +1,4 @@
-"""One array in a .npy file, mapped."""
+"""Reads one array in a .npy file, mapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of a .npz file: mapped where they are stored as they are, else unpacked a stretch at a time."""
+"""Reads the arrays of a .npz file: mapped if they are stored uncompressed, else unpacked piece by piece."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCAL_HEADER = 30  # bytes of a member's own header, before its name
 
 
 class NpyHeader(NamedTuple):
-    """The header before the numbers of an array."""
+    """The header in front of an array's numbers."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -30,7 +30,7 @@ class NpyHeader(NamedTuple):
 
 
 class NpzSource(ArraySource):
-    """Its errors name the file."""
+    """A .npz file. Errors name the file."""
 
     def __init__(self, path: Path, arrays: dict[str, ArrayRows]) -> None:
         super().__init__(str(path), arrays)
@@ -59,7 +59,7 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Arra
         header = _header(path, info, stream)
     if info.compress_type == zipfile.ZIP_STORED:
         return _mapped(path, info, header)
-    if header.fortran and len(header.shape) > 1:  # its rows lie scattered
+    if header.fortran and len(header.shape) > 1:  # its rows are not contiguous
         with archive.open(info) as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     return CompressedArray(path, info, header)
@@ -76,7 +76,7 @@ def _header(path: Path, info: zipfile.ZipInfo, stream: IO[bytes]) -> NpyHeader:
 
 
 def _mapped(path: Path, info: zipfile.ZipInfo, npy_header: NpyHeader) -> ArrayRows:
-    """The array where it lies in the file."""
+    """Return the array mapped from the file."""
     if not np.prod(npy_header.shape):
         return np.zeros(npy_header.shape, npy_header.dtype)
     with path.open("rb") as file:
@@ -113,7 +113,7 @@ class CompressedArray:
         return np.frombuffer(data, self.dtype).reshape(stop - start, *self.shape[1:])
 
     def _rewind(self) -> None:
-        """Back to the first row: blocks are read in order, and may be read again from the start."""
+        """Return to the first row: blocks are read in order, possibly several times."""
         self.close()
         self._archive = zipfile.ZipFile(self._path)
         self._stream = self._archive.open(self._info)

@@ -1,4 +1,4 @@
-"""Parquet files, read by pyarrow a batch of rows at a time."""
+"""Reads Parquet files with pyarrow, a batch of rows at a time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ParquetSource(SourceBase):
         return Piece(_plain(column), (self.rows or 0,), start, self._name(kind))
 
     def _name(self, kind: Any) -> str:
-        """The type's name, as a schema has it; of a list, that of its values."""
+        """Return the type's name as in a schema; for a list, the type of its values."""
         while hasattr(kind, "value_type"):
             kind = kind.value_type
         if self._types.is_temporal(kind):

@@ -1,4 +1,4 @@
-"""Rows of different lengths: their values one after the other, with the row and place of each."""
+"""Rows of different lengths: their values in order, with the row and position of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequence and PyDataset of Keras, both Keras: what has a length and gives a batch by its number."""
+"""Reads Sequence and PyDataset of Keras: objects that have a length and return a batch by its number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERAS_CLASSES = ("Sequence", "PyDataset")
 
 
 class SequenceSource(SourceBase):
-    """Batches by number. One pass, in order; `on_epoch_end` is not called, so the data stay as they are."""
+    """Batches by number, in one pass and in order. `on_epoch_end` is not called, so the data do not change."""
 
     def __init__(self, sequence: Any) -> None:
         self._sequence = sequence

@@ -1,4 +1,4 @@
-"""TFRecord files of tf.Example: the framing is read and its checksums held here, the examples by TensorFlow."""
+"""Reads TFRecord files of tf.Example. Framing and checksums are checked here, TensorFlow parses the examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tensorsleuth.native.row_health import crc32c
 
 SUFFIXES = (".tfrecord", ".tfrecords", ".tfrec", ".records")
 ROWS_PER_BLOCK = 1024
-MAX_RECORD_BYTES = 1 << 31  # bytes of a record: protobuf reads no longer message
+MAX_RECORD_BYTES = 1 << 31  # of a record: protobuf reads no longer message
 DTYPES: dict[str, Any] = {"float_list": np.float32, "int64_list": np.int64, "bytes_list": object}
 
 
@@ -49,7 +49,7 @@ class TFRecordSource(SourceBase):
     def _example(self, record: bytes, row: int) -> dict[str, Array]:
         try:
             feature = self._parse(record).features.feature
-        except Exception as error:  # protobuf's own, which has no public name in every version
+        except Exception as error:  # protobuf's own error, which has no public name in every version
             raise bad_file(
                 self._path, f"has no tf.Example in record {row}", "Only tf.Examples can be checked."
             ) from error
@@ -63,7 +63,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def read_records(path: Path, file: IO[bytes]) -> Iterator[bytes]:
-    """The records of a file, whose checksums must be right."""
+    """Yield the records of a file, and check their checksums."""
     number, at = 0, 0
     while head := file.read(12):
         length = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else 0
@@ -83,7 +83,7 @@ def _damaged(path: Path, number: int, at: int, what: str) -> DataFileError:
 
 
 def _masked(data: bytes) -> int:
-    """CRC-32C as TFRecord has it: turned by 15 bits, and moved by a constant."""
+    """Return CRC-32C as in TFRecord: rotated by 15 bits, plus a constant."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
@@ -95,7 +95,7 @@ def _values(feature: Any) -> Array:
 
 
 def _text(value: bytes) -> Any:
-    """Text where it is text: what else is in bytes (an image, say) stays as it is."""
+    """Return bytes as text if they are valid text; others (an image, say) stay bytes."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -109,7 +109,7 @@ def _block(examples: Sequence[dict[str, Array]], start: int) -> Block:
 
 
 def _piece(rows: Sequence[Array | None], start: int) -> Piece:
-    """One value or as many in each row make an array; else they are ragged. A row without the feature has none."""
+    """Return rows of equal length as an array, else as ragged. A row without the feature has no values."""
     kind = next(row.dtype for row in rows if row is not None)
     if max(0 if row is None else len(row) for row in rows) == 1:
         return _single(rows, kind, start)
@@ -122,7 +122,7 @@ def _piece(rows: Sequence[Array | None], start: int) -> Piece:
 
 
 def _single(rows: Sequence[Array | None], kind: np.dtype[Any], start: int) -> Piece:
-    """At most one value in each row: a column, with what is missing in it."""
+    """Return a column of at most one value in each row, with missing ones."""
     whole = all(row is not None and len(row) for row in rows)
     hole: Any = None if kind.kind == "O" else np.nan
     listed = [row[0] if row is not None and len(row) else hole for row in rows]

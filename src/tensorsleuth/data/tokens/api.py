@@ -1,4 +1,4 @@
-"""`tensorsleuth.check_batch`: looks at ids, masks and labels before a model is trained on them."""
+"""`tensorsleuth.check_batch`: checks ids, masks and labels before a model is trained on them."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def check_batch(
     on_violation: str | None = None,
     progress: Progress | None = None,
 ) -> TokenReport:
-    """Say what is wrong with a batch of tokens, or a data set of them, before a model is trained on it.
+    """Report problems of a batch of tokens, or a data set of them, before a model is trained on it.
 
     Args:
         inputs: ids; a dict as tokenizers of Hugging Face and keras-hub give it (input_ids or token_ids,
             attention_mask or padding_mask, labels…); a tuple (x, y, sample_weight); texts; a tf.data.Dataset; a file.
-        labels: where they are not among the inputs: one for each position, or one for each row.
-        tokenizer: of Hugging Face, keras-hub, Keras's TextVectorization; a list or dict of tokens; a file of them.
-        vocabulary: how many ids the model has, where that is not what the tokenizer has; or tokens, as above.
-        pad: the id of padding; where nobody says it, it is guessed, and the report says so.
-        mask: where it is not among the inputs: 1 on tokens, 0 on padding.
+        labels: if they are not among the inputs: one for each position, or one for each row.
+        tokenizer: of Hugging Face, keras-hub, Keras's TextVectorization; a list, dict or file of tokens.
+        vocabulary: the number of the model's ids, if it differs from the tokenizer's; or tokens, as above.
+        pad: the padding id; if it is unknown, it is guessed, and the report says so.
+        mask: if it is not among the inputs: 1 on tokens, 0 on padding.
         sample_weight: of each row or each position.
-        validation: a second set, in which there should be no row of the first.
-        ignore: the label that does not count in the loss.
-        causal: does the model predict the next token.
-        shifted_by: "model" where the model moves the labels by one (as Hugging Face's do), "data" where you do.
-        max_length: at how many tokens samples are cut.
-        on_violation: "raise" a DataError, "warn", or "record" in the trace; else the report is all.
-        progress: a function that is told what is read, rows so far, and rows in all.
+        validation: a second set, which should have no row of the first.
+        ignore: the label that the loss ignores.
+        causal: whether the model predicts the next token.
+        shifted_by: "model" if the model shifts the labels by one (as Hugging Face's do), "data" if you do.
+        max_length: the number of tokens at which samples are truncated.
+        on_violation: "raise" a DataError, "warn", or "record" in the trace; without it, there is only the report.
+        progress: a function that gets the title of the source, the rows so far, and the rows in all.
     """
     if on_violation is not None and on_violation not in ACTIONS:
         raise SleuthError(f"on_violation={on_violation!r}: choose one of {', '.join(ACTIONS)}, or leave it out.")
@@ -73,13 +73,13 @@ def check_batch(
 
 
 def _together(columns: Iterable[Column]) -> bool:
-    """Are labels beside the ids in one dict, as models of Hugging Face take them."""
+    """Return whether labels and ids are in one dict, as for Hugging Face models."""
     names = {column.name for column in columns}
     return "labels" in names and bool(names & set(NAMES_OF_ROLE["ids"]))
 
 
 def _act(found: TokenReport, how: str) -> None:
-    """Put what is wrong into the trace, where there is one; then warn, or raise."""
+    """Write the violations to the trace, if one is recorded; then warn, or raise."""
     from tensorsleuth.recording.calling_line import calling_line
     from tensorsleuth.recording.violations.actions import handle_violation
 

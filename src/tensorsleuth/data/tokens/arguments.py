@@ -1,4 +1,4 @@
-"""Judges the arguments of a function that trains, as a recording kept them: ids, masks and labels by their roles."""
+"""Judges the arguments of a training function, as a recording kept them: ids, masks and labels by role."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def judge_arguments(
 ) -> list[Violation]:
     """Return the violations in them, worst first; none if no argument holds ids.
 
-    The vocabulary is as large as the variable that ids are looked up in, unless the setting says otherwise; roles are
-    found, unless they are `known`, by name.
+    The vocabulary is as large as the variable from which ids are looked up, unless the setting has a size. Roles are
+    inferred, unless they are `known`, by name.
     """
     roles = dict(known) if known is not None else find_roles(arguments)
     ids = next((one for one in arguments if roles.get(one.name) == IDS), None)

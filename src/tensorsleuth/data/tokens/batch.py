@@ -1,4 +1,4 @@
-"""A batch as the checks see it: sequences of ids with what belongs to them, and texts."""
+"""A batch for the checks: sequences of ids with their masks, labels and weights, and texts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tensorsleuth.data.tokens.grid import Grid
 from tensorsleuth.data.tokens.padding import Ids, Marks, certain_padding
 from tensorsleuth.data.tokens.settings import TokenSettings
 
-MAX_ADDITIVE_MASK = -1000  # a mask with numbers below this is one that is added to scores
+MAX_ADDITIVE_MASK = -1000  # a mask with numbers below this is added to scores
 
 
 @dataclass
 class NamedGrid:
-    """A part of the batch, and what the user calls it."""
+    """A part of the batch, with the user's name for it."""
 
     name: str
     grid: Grid
@@ -32,7 +32,7 @@ class NamedGrid:
 
 
 class TokenStream:
-    """Ids in rows, with the mask, labels and weights that belong to them."""
+    """Rows of ids with their mask, labels and weights."""
 
     def __init__(
         self, ids: NamedGrid, token_settings: TokenSettings, start: int = 0, mask: NamedGrid | None = None,
@@ -43,7 +43,7 @@ class TokenStream:
 
     @once
     def ids(self) -> Ids:
-        """[rows, columns]; of more dimensions, the leading ones are rows."""
+        """The ids as [rows, columns]; further leading dimensions count as rows."""
         values = self.named_ids.values
         if values.dtype.kind not in "iu":
             numbers = np.nan_to_num(values.astype(np.float64), nan=-1, posinf=-1, neginf=-1)
@@ -76,7 +76,7 @@ class TokenStream:
 
     @once
     def label_ids(self) -> Ids | None:
-        """The labels, where there is one for each position; else None."""
+        """The labels, if there is one for each position, else None."""
         values = self.labels.values if self.labels is not None else None
         if values is None or values.dtype.kind not in "iuf" or values.size != self.ids.size or values.ndim < 2:
             return None
@@ -104,7 +104,7 @@ class TokenStream:
 
 
 def mask_as_bool(mask: npt.NDArray[Any], shape: tuple[int, ...]) -> Marks | None:
-    """A mask as True and False for each position, where it has one for each."""
+    """Return a mask as a boolean for each position, or None if it does not have one for each."""
     one_each = mask.size == shape[0] * shape[1] and mask.shape[-1:] == shape[1:]
     if mask.dtype.kind not in "biuf" or not one_each:
         return None
@@ -118,7 +118,7 @@ def mask_as_bool(mask: npt.NDArray[Any], shape: tuple[int, ...]) -> Marks | None
 
 
 def is_triangle(mask: npt.NDArray[Any]) -> bool:
-    """Return whether it is the same mask for all rows, of what each position may look at: those before it."""
+    """Return whether all rows have the same mask that lets each position attend to itself and earlier ones only."""
     square = mask.ndim == 2 and mask.shape[0] == mask.shape[1] > 1
     return square and bool(np.array_equal(mask != 0, np.tri(len(mask), dtype=bool)))
 

@@ -19,7 +19,7 @@ DescribeToken = Callable[[TokenStream, int, int], Any]
 
 
 class TokenCheck:
-    """Base of all checks."""
+    """The base of all checks."""
 
     def __init__(self, token_settings: TokenSettings) -> None:
         self.setting = token_settings
@@ -36,14 +36,14 @@ class TokenTally(Tally):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows = 0  # that have one
+        self.rows = 0  # rows with a wrong position
         self.of_rows = 0
-        self.notes: dict[str, Any] = {}  # what else a check keeps
+        self.notes: dict[str, Any] = {}  # further results of a check
 
     def positions_where(
         self, token_stream: TokenStream, wrong: npt.NDArray[np.bool_], describe_token: DescribeToken
     ) -> None:
-        """Positions that are wrong, each told by `tell(stream, row, column)`."""
+        """Add wrong positions, each with a description from `tell(stream, row, column)`."""
         self.of_rows += len(wrong)
         self.broken += int(np.count_nonzero(wrong))
         self.rows += int(np.count_nonzero(wrong.any(axis=1))) if wrong.size else 0
@@ -54,7 +54,7 @@ class TokenTally(Tally):
     def rows_where(
         self, token_stream: TokenStream, wrong: npt.NDArray[np.bool_], tell: Callable[[TokenStream, int], Any]
     ) -> None:
-        """Rows that are wrong as wholes."""
+        """Add rows that are wrong as a whole."""
         self.total += len(wrong)
         self.broken += int(np.count_nonzero(wrong))
         for row in np.flatnonzero(wrong)[: MAX_EXAMPLES - len(self.positions)]:
@@ -63,7 +63,7 @@ class TokenTally(Tally):
 
 
 class StreamCheck(TokenCheck):
-    """A check of one stream at a time, which keeps what it found for each stream of each part."""
+    """A check of one stream at a time, with a tally for each stream of each part."""
 
     def __init__(self, token_settings: TokenSettings) -> None:
         super().__init__(token_settings)

@@ -1,4 +1,4 @@
-"""Rows of numbers or texts as a table, whatever they came as: arrays, lists of lists, ragged rows, lists in text."""
+"""Rows of numbers or texts as a table, from arrays, lists of lists, ragged rows, or lists in text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBER = re.compile(r"-?\d+")
 
 @dataclass
 class Grid:
-    """Values, which of them are there (of ragged rows not all are), and what the user's own array was like."""
+    """Values, which of them exist (not all in ragged rows), and the shape of the user's own array."""
 
     values: Array
     present: npt.NDArray[np.bool_] | None
@@ -34,7 +34,7 @@ class Grid:
 
     @property
     def is_integer(self) -> bool:
-        """Return whether they are integers, in a type that says so."""
+        """Return whether they are integers in an integer type."""
         return self.values.dtype.kind in "iu"
 
     def marks(self) -> npt.NDArray[np.bool_]:
@@ -42,7 +42,7 @@ class Grid:
 
 
 def grid_of(piece: Piece, rows: int) -> Grid:
-    """A piece of a block, `rows` of it."""
+    """Return the first `rows` rows of a piece of a block."""
     if piece.places is not None:
         return _spread(piece.array, piece.places - [piece.start, 0], rows, piece.dtype)
     if piece.array.dtype.kind in "OUS" and piece.array.ndim == 1 and len(piece.array) and are_list_texts(piece.array):
@@ -51,7 +51,7 @@ def grid_of(piece: Piece, rows: int) -> Grid:
 
 
 def are_list_texts(array: Array) -> bool:
-    """Are the texts lists of numbers, each of them. One number alone is a word or a class."""
+    """Return whether all texts are lists of numbers. A single number is a word or a class."""
     texts = [str(text) for text in array[:64] if text is not None]
     several = any(len(NUMBER.findall(text)) > 1 for text in texts)
     return several and all(LIST_TEXT.match(text) or text.strip() in ("", "[]") for text in texts)
@@ -63,7 +63,7 @@ def _parsed(array: Array) -> Grid:
 
 
 def grid_of_rows(rows: list[list[int]]) -> Grid:
-    """From lists, which need not be as long as each other."""
+    """Return a table from lists of different lengths."""
     lengths = np.array([len(row) for row in rows])
     flat = np.array([one for row in rows for one in row])
     width = int(lengths.max(initial=0))
@@ -76,7 +76,7 @@ def grid_of_rows(rows: list[list[int]]) -> Grid:
 
 
 def _spread(values: Array, places: Array, rows: int, dtype: str) -> Grid:
-    """Ragged rows side by side, with nothing behind the short ones."""
+    """Return ragged rows as a table, with nothing after the short ones."""
     width = int(places[:, -1].max(initial=-1)) + 1 if len(places) else 0
     table = np.zeros((rows, width), values.dtype if len(values) else np.int64)
     there = np.zeros((rows, width), bool)

@@ -1,4 +1,4 @@
-"""Shows every batch to the checks, and gathers what they say."""
+"""Passes every batch to the checks, and gathers their violations."""
 
 from __future__ import annotations
 

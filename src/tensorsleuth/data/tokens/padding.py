@@ -20,7 +20,7 @@ class PaddingGuess(NamedTuple):
 
 
 def edge_runs(pads: Marks, there: Marks) -> tuple[Marks, Marks]:
-    """The runs that rows begin with, and those that they end with."""
+    """Return the runs at the begin of rows, and those at the end."""
     open_ = pads | ~there
     lead = np.logical_and.accumulate(open_, axis=1) & there
     trail = np.logical_and.accumulate(open_[:, ::-1], axis=1)[:, ::-1] & there
@@ -28,10 +28,10 @@ def edge_runs(pads: Marks, there: Marks) -> tuple[Marks, Marks]:
 
 
 def certain_padding(ids: Ids, there: Marks, pad: int | None, shared: bool) -> Marks:
-    """Padding is what rows begin or end with. The same id between tokens may be a token, and is left out.
+    """Return the padding at the begin or end of rows. The same id between tokens may be a token, and is left out.
 
-    Where it is also the end of a text (`shared`), the one next to the tokens may be that. Where every row begins with
-    it, the first one may be what decoders start with, as in T5.
+    If the id also ends texts (`shared`), the one next to the tokens may be that. If every row begins with it, the first
+    one may be a start token, as for the decoder of T5.
     """
     if pad is None or not ids.size:
         return np.zeros(ids.shape, bool)
@@ -49,12 +49,12 @@ def certain_padding(ids: Ids, there: Marks, pad: int | None, shared: bool) -> Ma
 
 
 def guess_padding(ids: Ids, there: Marks, kept: Marks | None) -> PaddingGuess | None:
-    """From the mask, else from what rows end or begin with; None where there seems to be none."""
+    """Guess from the mask, else from the begin or end of rows; return None if there seems to be no padding."""
     return (_by_mask(ids, there, kept) if kept is not None else None) or _by_looks(ids, there)
 
 
 def _by_mask(ids: Ids, there: Marks, kept: Marks) -> PaddingGuess | None:
-    """One id, and only that, where the mask says no: or, where the mask is inverted, where it says yes."""
+    """Guess an id that is the only one at positions with mask 0, or with mask 1 if the mask is inverted."""
     covered, open_ = np.unique(ids[there & ~kept]), np.unique(ids[there & kept])
     for mine, others, word in ((covered, open_, "covers"), (open_, covered, "leaves")):
         if len(mine) == 1 and len(others) > 1:

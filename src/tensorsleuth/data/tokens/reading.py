@@ -1,4 +1,4 @@
-"""Turns what users have, arrays, dicts, tuples, data sets, files, into batches of ids, masks, labels and texts."""
+"""Turns the user's data (arrays, dicts, tuples, data sets, files) into batches of ids, masks, labels and texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tensorsleuth.data.tokens.roles import (
 )
 from tensorsleuth.data.tokens.settings import TokenSettings
 
-ROWS_PER_BLOCK = 8192  # of a structure that are looked at together
+ROWS_PER_BLOCK = 8192  # of a structure, checked together
 
 
 class StructureSource(SourceBase):
@@ -40,7 +40,7 @@ class StructureSource(SourceBase):
         leaves = {name: leaf for name, leaf, _ in named_leaves(_unlisted(structure))} | dict(named)
         self._pieces = {name: _piece(name, leaf) for name, leaf in leaves.items() if leaf is not None}
         if not self._pieces:
-            raise SleuthError("there is nothing in the batch: no array in it. Pass ids, or a dict with input_ids.")
+            raise SleuthError("the batch contains no array. Pass ids, or a dict with input_ids.")
         columns = tuple(Column(name, piece.dtype, piece.shape) for name, piece in self._pieces.items())
         super().__init__("the batch", columns, max(_rows(piece) for piece in self._pieces.values()))
 
@@ -58,7 +58,7 @@ class StructureSource(SourceBase):
 
 
 def _unlisted(structure: Any) -> Any:
-    """Lists of numbers and of texts are rows, not parts."""
+    """Return lists of numbers or texts as rows, not as parts."""
     if isinstance(structure, Mapping):
         return {name: _unlisted(one) for name, one in structure.items()}
     if isinstance(structure, list) and not any(hasattr(one, "shape") or isinstance(one, Mapping) for one in structure):
@@ -69,7 +69,7 @@ def _unlisted(structure: Any) -> Any:
 def _piece(name: str, leaf: Any) -> Piece:
     if isinstance(leaf, Piece):
         return leaf
-    if hasattr(leaf, "flat_values") or hasattr(leaf, "dense_shape"):  # of TensorFlow
+    if hasattr(leaf, "flat_values") or hasattr(leaf, "dense_shape"):  # tensors of TensorFlow
         return piece_of(leaf, 0)
     if isinstance(leaf, (list, tuple)) and leaf and all(isinstance(row, (list, tuple, np.ndarray)) for row in leaf):
         lengths = np.array([len(row) for row in leaf])
@@ -107,7 +107,7 @@ def _is_single_sample(column: Column) -> bool:
 
 
 class BatchMaker:
-    """Makes batches of the blocks of a source. Roles are found in the first and stay."""
+    """Makes batches from the blocks of a source. Roles are inferred from the first block and kept."""
 
     def __init__(self, token_settings: TokenSettings, roles: Mapping[str, str] | None = None) -> None:
         self.setting = token_settings
@@ -126,7 +126,7 @@ class BatchMaker:
         return TokenBatch(part, block.start, self._streams(named, block.start), texts, beside, block.rows)
 
     def _streams(self, named: dict[str, NamedGrid], start: int) -> list[TokenStream]:
-        """The labels belong to what the decoder reads, where there is one."""
+        """Return the streams. With a decoder, the labels belong to its input."""
         streams = []
         decodes = DECODER_IDS in named
         for ids, mask, last in ((IDS, MASK, not decodes), (DECODER_IDS, DECODER_MASK, True)):
@@ -139,7 +139,7 @@ class BatchMaker:
 
 
 def _as_row(grid: Grid) -> Grid:
-    """A single sequence is a batch of one."""
+    """Return a single sequence as a batch of one."""
     return Grid(grid.values[None], None if grid.present is None else grid.present[None], (1, *grid.shape), grid.dtype)
 
 

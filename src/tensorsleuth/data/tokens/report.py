@@ -13,7 +13,7 @@ from tensorsleuth.data.report import DataReport
 class TokenReport(DataReport):
     """The violations in token batches, worst first: true if there are none. Iterate it; print it for a table."""
 
-    taken: tuple[str, ...] = ()  # what was taken for what: `ids input_ids`, `padding 0 (guessed: …)`
+    taken: tuple[str, ...] = ()  # the inferred roles: `ids input_ids`, `padding 0 (guessed: …)`
 
     def __bool__(self) -> bool:
         return self.ok

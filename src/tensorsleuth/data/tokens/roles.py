@@ -1,6 +1,6 @@
 """The role of each argument of a model: from its name, its consumers and its content.
 
-For arrays of users, columns of files and arguments of recorded functions alike.
+It serves arrays of users, columns of files and arguments of recorded functions.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ NAMES_OF_ROLE = {
     SEGMENTS: ("token_type_ids", "segment_ids", "input_type_ids"),
     POSITIONS: ("position_ids", "positions"),
 }  # fmt: skip
-# Names of what tokenizers and models also have, which is none of the above though it may look so.
+# Names in tokenizers and models of parts with no role here, although they may look so.
 OTHER_NAMES = {
     "special_tokens_mask", "global_attention_mask", "head_mask", "decoder_head_mask", "mask_positions", "mask_ids",
     "mask_weights", "length", "lengths", "offset_mapping", "overflow_to_sample_mapping", "word_ids", "idx", "id",
     "index",
 }  # fmt: skip
 _BY_NAME = {name: role for role, names in NAMES_OF_ROLE.items() for name in names}
-# Ops that give away what they take; the first that fits counts.
+# Ops that reveal the role of their input. The first that fits counts.
 CONSUMERS_OF_ROLE = {
     LABELS: frozenset([SPARSE_CROSS_ENTROPY]),
     IDS: ID_CONSUMERS,
@@ -50,28 +50,28 @@ CONSUMERS_OF_ROLE = {
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as a recording, a file or the user has it."""
+    """An argument of a recorded function, a file or the user."""
 
     name: str
     array: npt.NDArray[Any]
-    consumers: tuple[str, ...] = ()  # the types of the ops that take it, past casts, reshapes and calls
-    vocabulary: int | None = None  # rows of the variable that it is looked up in
+    consumers: tuple[str, ...] = ()  # the types of the ops that take it, after casts, reshapes and calls
+    vocabulary: int | None = None  # number of rows of the variable from which it is looked up
 
     @property
     def last_name(self) -> str:
-        """The last part of a path of names, without the number that TensorFlow puts behind."""
+        """The last part of a path of names, without the number that TensorFlow appends."""
         return self.name.rpartition("/")[2].partition(":")[0].lower()
 
 
 def find_roles(arguments: Sequence[Argument]) -> dict[str, str]:
-    """The role of each that has one, by name. There is at most one of each."""
+    """Return the role of each argument that has one, by name. Each role occurs at most once."""
     found: dict[str, str] = {}
     for judge in (
         _role_by_name,
         _role_by_consumers,
         _role_by_values,
         _role_by_values,
-    ):  # what is beside the ids, once these are known
+    ):  # parts that accompany the ids, once these are known
         for one in arguments:
             if one.name not in found:
                 role = judge(one, found, arguments)
@@ -102,7 +102,7 @@ def _role_by_consumers(one: Argument, found: dict[str, str], all_: Sequence[Argu
 
 
 def _role_by_values(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
-    """By what is in it: integers in rows are ids, 0 and 1 of the same shape a mask, one number a row a label."""
+    """Infer a role from the values: integers in rows are ids, 0 and 1 in that shape a mask, a number a row a label."""
     array, ids = one.array, next((other.array for other in all_ if found.get(other.name) == IDS), None)
     if array.dtype.kind in "OUST":
         return TEXT

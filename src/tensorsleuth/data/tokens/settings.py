@@ -1,4 +1,4 @@
-"""The facts before a batch is judged: the vocabulary, the padding, the purpose of the labels."""
+"""The settings of a check of tokens: the vocabulary, the padding, the purpose of the labels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ PAD_GIVEN, PAD_FROM_TOKENIZER, PAD_FROM_MASK, PAD_FROM_VALUES = "given", "tokeni
 
 @dataclass
 class TokenSettings:
-    """The user's settings, and the guesses for the rest."""
+    """The user's settings, and guesses for the rest."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     pad: int | None = None
-    pad_by: str | None = None  # who says what padding is: given, tokenizer, mask, looks
-    pad_why: str = ""  # of a guess: what it rests on
-    ignore: int = -100  # the label that does not count
-    causal: bool | None = None  # does the model predict the next token; None: not said
-    shifted_by: str | None = None  # who moves the labels by one: the model, or the data
+    pad_by: str | None = None  # the source of the padding id: given, tokenizer, mask, looks
+    pad_why: str = ""  # of a guess: its reason
+    ignore: int = -100  # the label that the loss ignores
+    causal: bool | None = None  # whether the model predicts the next token; None if not set
+    shifted_by: str | None = None  # who shifts the labels by one: the model, or the data
     max_length: int | None = None
-    compared: bool = False  # is there a second set, for validation
-    together: bool = False  # do the labels come beside the ids, as Hugging Face's models take them
+    compared: bool = False  # whether there is a second set, for validation
+    together: bool = False  # whether labels come together with the ids, as for Hugging Face models
 
     def __post_init__(self) -> None:
         if self.shifted_by is not None and self.shifted_by not in SHIFTED_BY:
@@ -37,7 +37,7 @@ class TokenSettings:
 
     @property
     def pad_is_guessed(self) -> bool:
-        """Does what is padding rest on a guess."""
+        """Return whether the padding id is a guess."""
         return self.pad_by in (PAD_FROM_MASK, PAD_FROM_VALUES)
 
     @property
@@ -47,6 +47,6 @@ class TokenSettings:
 
     @property
     def pad_may_be_token(self) -> bool:
-        """May the padding id also be a token: the end of a text, in GPT-2 and others."""
+        """Return whether the padding id may also be a token: the end of a text, in GPT-2 and others."""
         others = {number for name, number in self.vocabulary.specials.items() if name != "pad"}
         return self.pad in others or (self.pad_by == PAD_FROM_VALUES and self.pad != 0)

@@ -1,4 +1,4 @@
-"""By how much labels are moved against the ids."""
+"""The shift of labels against the ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tensorsleuth.data.tokens.padding import Marks
 
 OFFSETS = (0, 1, 2, -1)  # label t is the id at t + offset
-MIN_POSITIONS = 8  # positions to tell by
+MIN_POSITIONS = 8  # needed for a verdict
 MIN_AGREEMENT = 0.95
 
 
@@ -22,7 +22,7 @@ class ShiftAgreement:
         self.total = dict.fromkeys(OFFSETS, 0)
 
     def add(self, ids: npt.NDArray[Any], labels: npt.NDArray[Any], tokens: Marks, counted: Marks) -> None:
-        """Only what is a token on both sides tells anything."""
+        """Add a batch. Only positions with tokens on both sides count."""
         width = ids.shape[1]
         for offset in OFFSETS:
             if width <= abs(offset):
@@ -35,7 +35,7 @@ class ShiftAgreement:
 
     @property
     def offset(self) -> int | None:
-        """By how much they are moved: the first that holds; None where they are something else, or too few."""
+        """The shift of the labels: the first offset that holds, or None if there is none or too little data."""
         for offset in OFFSETS:
             if self.total[offset] >= MIN_POSITIONS and self.same[offset] >= MIN_AGREEMENT * self.total[offset]:
                 return offset
@@ -43,5 +43,5 @@ class ShiftAgreement:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Do several hold, as in rows of one token."""
+        """Return whether several offsets hold, as in rows of one token."""
         return sum(self.total[one] > 0 and self.same[one] >= MIN_AGREEMENT * self.total[one] for one in OFFSETS) > 1

@@ -12,9 +12,9 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.tokens.vocabulary import SPECIALS, Vocabulary, vocabulary_of_size, vocabulary_of_tokens
 from tensorsleuth.data.tokens.vocabulary_file import read_vocabulary
 
-# What keras-hub calls them.
+# keras-hub's names of them.
 KERAS_HUB_NAMES = {"bos": "start", "eos": "end"}
-NO_MAX_LENGTH = 1_000_000  # Hugging Face writes a number with 30 digits where there is no limit
+NO_MAX_LENGTH = 1_000_000  # Hugging Face writes a number of 30 digits if there is no limit
 
 
 def vocabulary_of(tokenizer: Any, vocabulary: Any = None) -> Vocabulary:
@@ -63,11 +63,11 @@ def _size(tokenizer: Any) -> int | None:
 
 
 def _called(owner: Any, name: str) -> Any:
-    """An attribute, or what the method of that name gives; None where there is none or it raises."""
+    """Return an attribute, or the result of the method of that name; None if there is none or it raises."""
     try:
         found = getattr(owner, name, None)
         return found() if callable(found) else found
-    except Exception:  # of the user's classes anything
+    except Exception:  # a user's class may raise anything
         return None
 
 

@@ -1,4 +1,4 @@
-"""The meaning of ids: their number, the words, and the special ones."""
+"""The meaning of ids: their number, their words, and the special ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tensorsleuth.core.errors import SleuthError
 
 SPECIALS = ("pad", "bos", "cls", "eos", "sep", "mask", "unk")
-# What tokenizers write for them, where only a list of tokens is given.
+# Tokenizers' usual texts for them, used if only a list of tokens is given.
 SPECIAL_SPELLINGS = {
     "pad": ("[PAD]", "<pad>", "<|pad|>", ""),
     "bos": ("<s>", "<bos>", "[BOS]", "[START]", "<start>", "<sos>", "<|begin_of_text|>", "<|endoftext|>"),
@@ -28,7 +28,7 @@ class Vocabulary:
     size: int | None = None
     specials: Mapping[str, int] = field(default_factory=dict)
     name: str = ""
-    max_length: int | None = None  # tokens of a sample at most, as the tokenizer has it
+    max_length: int | None = None  # the most tokens of a sample, according to the tokenizer
     _word: Callable[[int], str | None] | None = None
 
     def __getitem__(self, special: str) -> int | None:
@@ -49,12 +49,12 @@ class Vocabulary:
         return self._word is not None
 
     def word(self, number: int) -> str:
-        """The token in words; the id where there is none."""
+        """Return the token as text, or the id if it has none."""
         if self._word is None or number < 0 or (self.size is not None and number >= self.size):
             return str(number) if self._word is None else f"<{number}>"
         try:
             found = self._word(number)
-        except Exception:  # a tokenizer of the user's may raise anything for an id that it does not know
+        except Exception:  # a user's tokenizer may raise anything for an unknown id
             found = None
         return found if found else f"<{number}>"
 
@@ -75,7 +75,7 @@ def vocabulary_of_size(size: int) -> Vocabulary:
 
 
 def vocabulary_of_tokens(tokens: Sequence[str] | Mapping[Any, Any], name: str = "") -> Vocabulary:
-    """From a list, where the place is the id, or a dict, of ids by token or of tokens by id."""
+    """Return a vocabulary from a list, where the index is the id, or a dict of ids by token or tokens by id."""
     words = _by_id(tokens)
     if not words:
         raise SleuthError(f"the vocabulary{f' {name}' if name else ''} has no tokens: a list of them, or ids by token.")
@@ -86,7 +86,7 @@ def vocabulary_of_tokens(tokens: Sequence[str] | Mapping[Any, Any], name: str = 
         for word in reversed(SPECIAL_SPELLINGS[special])
         if word in numbers
     }
-    if "<s>" in numbers and "<mask>" in numbers:  # as RoBERTa has it
+    if "<s>" in numbers and "<mask>" in numbers:  # as in RoBERTa
         specials["cls"], specials["sep"] = numbers["<s>"], numbers.get("</s>", numbers["<s>"])
     return Vocabulary(max(words) + 1, specials, name, None, words.get)
 

@@ -1,4 +1,4 @@
-"""A vocabulary in a file: a token a line, or JSON as Hugging Face writes it."""
+"""A vocabulary in a file: a token on each line, or JSON as Hugging Face writes it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from tensorsleuth.data.readers.file_errors import bad_file, read_errors
 from tensorsleuth.data.tokens.vocabulary import Vocabulary, vocabulary_of_size, vocabulary_of_tokens
 
-FILE_FORMS = "A token a line (vocab.txt, .vocab), a dict of ids by token (vocab.json), or a tokenizer.json."
+FILE_FORMS = "A token on each line (vocab.txt, .vocab), a dict of ids by token (vocab.json), or a tokenizer.json."
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """From a file; a number is a size, not a name."""
+    """Read a vocabulary from a file, or take a number as its size."""
     if str(path).isdigit() and not path.exists():
         return vocabulary_of_size(int(str(path)))
     if not path.exists():
@@ -29,7 +29,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def _lines(text: str) -> list[str]:
-    """SentencePiece writes a score behind each, after a tab."""
+    """Return the tokens of lines. SentencePiece writes a score after each token and a tab."""
     lines = text.removesuffix("\n").split("\n") if text else []
     return [
         line.removesuffix("\r").split("\t")[0] if "\t" in line.strip() else line.removesuffix("\r") for line in lines

@@ -1,4 +1,4 @@
-"""Rows with nothing but padding: attention over nothing is NaN, and a mean over them is wrong."""
+"""Finds rows with nothing but padding: attention over them is NaN, and a mean is wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class AllPaddingCheck(StreamCheck):
     def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
         empty = token_stream.present.any(axis=1) & (token_stream.padding == token_stream.present).all(axis=1)
         if token_stream.weights is not None:
-            empty &= token_stream.counted.any(axis=1)  # rows that fill up the last batch weigh nothing
+            empty &= token_stream.counted.any(axis=1)  # rows without weight that fill up the last batch are fine
         token_tally.rows_where(token_stream, empty, row_start_text)
 
     def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:

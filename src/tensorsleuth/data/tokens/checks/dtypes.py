@@ -1,4 +1,4 @@
-"""Types that do not hold what they should: ids as floats or in too few bits, masks that cannot be subtracted."""
+"""Finds unsuitable types: ids as floats or in too few bits, masks that cannot be subtracted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.tokens.batch import MAX_ADDITIVE_MASK, NamedGrid, TokenBatch
 from tensorsleuth.data.tokens.check import FormCheck
 
-MAX_EXACT_BFLOAT16 = 256  # integers up to here are exact; NumPy itself does not know it
+MAX_EXACT_BFLOAT16 = 256  # integers up to here are exact; NumPy does not know bfloat16
 
 
 class TokenDtypesCheck(FormCheck):
@@ -56,7 +56,7 @@ class TokenDtypesCheck(FormCheck):
 
 
 def _of_mask_values(mask: NamedGrid) -> Violation | None:
-    """0 and 1; or 0 and far below, which is added to scores; or the numbers of texts that were packed: 1, 2, 3."""
+    """Return a violation unless a mask has 0 and 1, or 0 and large negative numbers, or numbers of packed texts."""
     values = mask.values[mask.grid.marks()] if mask.grid.ragged else mask.values
     if ((values == 0) | (values == 1)).all():
         return None

@@ -1,4 +1,4 @@
-"""Samples without a word: rows of no length, rows of special tokens only, empty texts."""
+"""Finds samples without content: rows of length 0, rows of special tokens only, empty texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EmptySampleCheck(StreamCheck):
             ~words.any(axis=1) & (token_stream.tokens.any(axis=1) | ~token_stream.present.any(axis=1))
         )
         if token_stream.decoder and token_stream.labels is None:
-            hollow[:] = False  # what starts a generation
+            hollow[:] = False  # a start token alone begins a generation
         token_tally.notes["none"] = token_tally.notes.get("none", 0) + int(
             np.count_nonzero(hollow & ~token_stream.present.any(axis=1))
         )

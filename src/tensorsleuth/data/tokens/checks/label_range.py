@@ -1,4 +1,4 @@
-"""Labels that are no token and not the one that does not count: an error, or NaN where XLA compiles the loss."""
+"""Finds labels outside the vocabulary that are not ignored: an error, or NaN if XLA compiles the loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.data.tokens.token_texts import rows_text
 
 
 class LabelRangeCheck(LabelCheck):
-    """The range check of labels for each position; the classes are not known."""
+    """The range check of labels for each position, if the classes are unknown."""
 
     def wants(self, token_stream: TokenStream) -> bool:
         labels = token_stream.label_ids
@@ -26,7 +26,7 @@ class LabelRangeCheck(LabelCheck):
         if wrong.any():
             wrong &= ~np.isin(
                 labels, token_stream.ids[token_stream.present & (token_stream.ids >= (size or np.inf))]
-            )  # told of the ids
+            )  # the check of ids reports these
         token_tally.total += int(np.count_nonzero(token_stream.present))
         token_tally.notes.setdefault("seen", set()).update(np.unique(labels[wrong])[:2].tolist())
         token_tally.positions_where(token_stream, wrong, lambda _, row, column: int(labels[row, column]))

@@ -1,4 +1,4 @@
-"""Padding that counts in the loss: the model learns to predict it, and the loss looks better than it is."""
+"""Finds padding that counts in the loss: the model learns to predict it, and the loss looks better than it is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LossPaddingCheck(LabelCheck):
         return self._in_labels(token_stream)
 
     def _in_labels(self, token_stream: TokenStream) -> tuple[Marks | None, Any]:
-        """Return where the labels end in padding of their own."""
+        """Return where labels end in their own padding."""
         assert token_stream.labels is not None
         labels = token_stream.labels.values
         if (
@@ -63,7 +63,7 @@ class LossPaddingCheck(LabelCheck):
         certain = self.setting.together or bool(self.setting.causal) or token_tally.notes["other"] > 0
         change = f"Set labels there to {ignore}, or sample_weight to 0."
         if not certain:
-            change += f" Where the loss leaves {pad} out (mask_zero, ignore_class={pad}), say ignore={pad}."
+            change += f" If the loss ignores {pad} (mask_zero, ignore_class={pad}), pass ignore={pad}."
         yield Violation(
             "loss-padding", name, f"{ignore} or sample_weight 0 where there is padding",
             f"labels that count, {rows_text(token_tally.rows, token_tally.of_rows)}", change=change,

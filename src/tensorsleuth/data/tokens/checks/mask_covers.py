@@ -1,4 +1,4 @@
-"""Tokens that the mask covers: the model never reads them."""
+"""Finds tokens that the mask covers: the model never reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MaskCoversCheck(MaskCheck):
         wrong = token_stream.tokens & ~token_stream.kept_by_mask
         token_tally.total += int(np.count_nonzero(token_stream.tokens))
         if wrong.any() and is_inverted(*mask_counts(token_stream)):
-            wrong[:] = False  # that is told once
+            wrong[:] = False  # another check reports this
         token_tally.notes["kept"] = token_tally.notes.get("kept", 0) + int(np.count_nonzero(token_stream.kept_by_mask))
         token_tally.positions_where(token_stream, wrong, token_text)
 

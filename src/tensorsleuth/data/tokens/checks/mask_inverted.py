@@ -1,4 +1,4 @@
-"""A mask that says 1 of padding and 0 of tokens: the model reads what is nothing, and nothing else."""
+"""Finds an inverted mask, 1 for padding and 0 for tokens: the model reads only padding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_INVERTED_SHARE = 0.9
 
 
 def is_inverted(tokens: int, tokens_covered: int, padding: int, padding_open: int) -> bool:
-    """Do most tokens have 0 and most padding 1."""
+    """Return whether most tokens have 0 and most padding has 1."""
     return (
         padding > 0
         and tokens > 0
@@ -25,7 +25,7 @@ def is_inverted(tokens: int, tokens_covered: int, padding: int, padding_open: in
 
 
 def mask_counts(token_stream: TokenStream) -> tuple[int, int, int, int]:
-    """Tokens, those that the mask covers, padding, that which it leaves open."""
+    """Return the numbers of tokens, covered tokens, padding, and uncovered padding."""
     assert token_stream.kept_by_mask is not None
     marks = (
         token_stream.tokens,

@@ -1,4 +1,4 @@
-"""Padding that the mask does not cover: the model reads it as if it were text."""
+"""Finds padding that the mask does not cover: the model reads it as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MaskOpenCheck(MaskCheck):
         token_tally.total += int(np.count_nonzero(token_stream.padding))
         wrong = token_stream.padding & token_stream.kept_by_mask
         if wrong.any() and is_inverted(*mask_counts(token_stream)):
-            wrong[:] = False  # that is told once
+            wrong[:] = False  # another check reports this
         token_tally.positions_where(token_stream, wrong, token_text)
 
     def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:

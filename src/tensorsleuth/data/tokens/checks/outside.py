@@ -1,4 +1,4 @@
-"""Ids that are not in the vocabulary: an embedding gives zeros, other rows, or an error for them."""
+"""Finds ids that are not in the vocabulary: an embedding returns zeros, wrong rows, or an error for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of the validation data that are in the training data, also where they are padded in another way."""
+"""Finds validation samples that are in the training data, even with different padding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tensorsleuth.data.tokens.settings import TokenSettings
 
 Hashes = npt.NDArray[np.uint64]
 
-MIN_TOKENS = 4  # tokens: shorter ones are the same by chance
+MIN_TOKENS = 4  # shorter samples are equal by chance
 MIN_TEXT_CHARS = 12  # of a text, likewise
 
 
@@ -41,7 +41,7 @@ class TokenOverlapCheck(TokenCheck):
                 self._add(token_batch, text.name, *_text_hashes(text.values))
 
     def _add(self, token_batch: TokenBatch, name: str, hashes: Hashes, long: Marks) -> None:
-        """Rows that are too short are the same as no other."""
+        """Add the hashes of rows that are long enough to identify a sample."""
         own = np.arange(token_batch.start, token_batch.start + len(hashes), dtype=np.uint64)
         alone = row_hashes([own, np.full(len(hashes), token_batch.part == DATA)])
         self._samples[token_batch.part].setdefault(name, HashSample()).add(
@@ -49,7 +49,7 @@ class TokenOverlapCheck(TokenCheck):
         )
 
     def _id_hashes(self, token_stream: TokenStream) -> tuple[Hashes, Marks]:
-        """The sum over a row's tokens of each times a number for its place among them, padding left out."""
+        """Return for each row the sum of its tokens, each multiplied by a number for its position, without padding."""
         real = token_stream.tokens
         places = np.maximum(np.cumsum(real, axis=1) - 1, 0)
         weights = self._weights_to(real.shape[1])
@@ -58,7 +58,7 @@ class TokenOverlapCheck(TokenCheck):
         return row_hashes([sums]), real.sum(axis=1) >= MIN_TOKENS
 
     def _weights_to(self, width: int) -> Hashes:
-        if len(self._weights) < width:  # the same numbers again, and more of them
+        if len(self._weights) < width:  # the same numbers again, and more
             random = np.random.default_rng(8)
             self._weights = random.integers(1, 2**64, max(width, 2 * len(self._weights)), np.uint64)
         return self._weights

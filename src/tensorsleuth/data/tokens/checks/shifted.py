@@ -1,4 +1,4 @@
-"""Labels of a model that predicts the next token: moved by one, once, in the right direction, by one of the two."""
+"""Checks the labels of a model that predicts the next token: shifted by one, once, in the right direction."""
 
 from __future__ import annotations
 

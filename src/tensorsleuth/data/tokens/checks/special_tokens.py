@@ -1,4 +1,4 @@
-"""Special tokens, by the tokenizer's ids: put there twice, or not at all."""
+"""Finds special tokens, by the tokenizer's ids, that are doubled or missing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tensorsleuth.data.tokens.batch import TokenStream
 from tensorsleuth.data.tokens.check import StreamCheck, TokenTally
 from tensorsleuth.data.tokens.token_texts import row_end_text, row_start_text
 
-MIN_ROWS = 2  # to say that all rows lack one
+MIN_ROWS = 2  # needed to say that all rows lack one
 
 
 class SpecialTokensCheck(StreamCheck):
-    """Looks at the first two tokens of each row and at the last two."""
+    """Checks the first two and the last two tokens of each row."""
 
     def wants(self, token_stream: TokenStream) -> bool:
         return token_stream.ids.shape[1] > 1 and not token_stream.decoder and bool(self.setting.vocabulary.specials)
@@ -30,7 +30,7 @@ class SpecialTokensCheck(StreamCheck):
         notes["padded"] = notes.get("padded", False) or bool(token_stream.padding.any())
         notes["classes"] = token_stream.labels is not None and token_stream.label_ids is None
         notes["inside"] = notes.get("inside", False) or bool((token_stream.ids[:, 2:] == vocabulary.start_id).any())
-        notes["turned"] = notes.get("turned", 0) + int(np.count_nonzero(last == vocabulary["cls"]))  # as XLNet has it
+        notes["turned"] = notes.get("turned", 0) + int(np.count_nonzero(last == vocabulary["cls"]))  # as in XLNet
         starts, ends = first == vocabulary.start_id, last == vocabulary.end_id
         _keep(notes, "start absent", token_stream, rows[~starts])
         _keep(notes, "start twice", token_stream, rows[starts & (first == second)])
@@ -42,7 +42,7 @@ class SpecialTokensCheck(StreamCheck):
         for which, number in (("start", vocabulary.start_id), ("end", vocabulary.end_id)):
             if number is None or number == self.setting.pad:
                 continue
-            # Where they are the same, two of them are the end of one text and the start of another.
+            # If both are the same token, two of them end one text and start another.
             if vocabulary.start_id != vocabulary.end_id:
                 yield from self._twice(name, which, token_tally, vocabulary.word(number))
             yield from self._absent(name, which, token_tally, vocabulary.word(number))
@@ -69,13 +69,13 @@ class SpecialTokensCheck(StreamCheck):
             )  # fmt: skip
 
     def _severity(self, which: str, absent: int, token_tally: TokenTally) -> str | None:
-        """Models with a CLS token are always given it. Others may do without; packed rows begin and end anywhere."""
+        """Return the severity of a missing token. Models with CLS always get it; others may lack it."""
         notes, vocabulary = token_tally.notes, self.setting.vocabulary
         rows = notes["rows"]
         if rows < MIN_ROWS or not absent or notes["turned"] == rows:
             return None
         if vocabulary["cls"] is not None:
-            if absent == rows:  # where <s> is both, a code of the language may stand in its place
+            if absent == rows:  # if <s> is both, a language code may stand in its place
                 return "error" if vocabulary["cls"] != vocabulary["bos"] else "warning"
             return "error" if which == "start" else "warning" if absent > rows / 2 else None
         whole_texts = notes["padded"] and not notes["inside"] and not notes["classes"]
@@ -94,7 +94,7 @@ def _learns(which: str) -> str:
 
 
 def _edges(token_stream: TokenStream) -> tuple[npt.NDArray[np.int64], ...]:
-    """The first, second, last and last but one token of each row, padding left out."""
+    """Return the first, second, last and last but one token of each row, without padding."""
     real = token_stream.tokens
     rows, width = np.arange(len(real)), real.shape[1]
     first, last = np.argmax(real, axis=1), width - 1 - np.argmax(real[:, ::-1], axis=1)

@@ -1,4 +1,4 @@
-"""Characters that no text should have: control characters, and what stands for bytes that could not be read."""
+"""Finds characters that no text should have: control characters, and replacements of undecodable bytes."""
 
 from __future__ import annotations
 

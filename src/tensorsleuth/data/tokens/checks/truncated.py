@@ -1,4 +1,4 @@
-"""Most samples were cut: their ends are gone, and with them what a label may be about."""
+"""Finds data in which most samples were truncated: what a label is about may be lost with their ends."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tensorsleuth.data.tokens.batch import TokenStream
 from tensorsleuth.data.tokens.check import StreamCheck, TokenTally
 from tensorsleuth.data.tokens.token_texts import row_end_text
 
-MIN_ROWS = 4  # to tell by
+MIN_ROWS = 4  # needed for a verdict
 MAX_CUT_SHARE = 0.5
 
 
 class TruncatedCheck(StreamCheck):
-    """Rows without padding that lost the end token which other rows have, or that are all as long as may be."""
+    """Rows without padding that lack the end token of other rows, or that all have the maximum length."""
 
     def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
         notes = token_tally.notes
@@ -38,7 +38,7 @@ class TruncatedCheck(StreamCheck):
         return np.asarray(token_stream.ids[np.arange(len(token_stream.ids)), last] == end)
 
     def _packed(self, token_stream: TokenStream) -> bool:
-        """Are several texts in a row: one begins behind another token, or ends before one."""
+        """Return whether rows contain several texts: one begins after another token, or ends before one."""
         vocabulary, real = self.setting.vocabulary, ~token_stream.padding
         end = vocabulary["eos"] if vocabulary["sep"] is None else None
         behind, before = np.cumsum(real, axis=1) > 1, np.cumsum(real[:, ::-1], axis=1)[:, ::-1] > 1

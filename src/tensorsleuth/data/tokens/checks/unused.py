@@ -1,4 +1,4 @@
-"""Ids of the vocabulary that never come: their embedding rows never learn. Only with enough data to say so."""
+"""Finds ids of the vocabulary that never occur, whose embedding rows never learn, if there is enough data to say so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tensorsleuth.data.tokens.batch import TokenBatch
 from tensorsleuth.data.tokens.check import TokenCheck
 from tensorsleuth.data.tokens.settings import TokenSettings
 
-MIN_TOKENS_PER_ID = 20  # tokens for each id of the vocabulary
-MAX_UNUSED_SHARE = 0.5  # of the ids that may be unused: words are rare, most of them
-MAX_VOCABULARY = 1 << 24  # ids of a vocabulary that is counted
+MIN_TOKENS_PER_ID = 20  # for each id of the vocabulary
+MAX_UNUSED_SHARE = 0.5  # the share of ids that may be unused: most words are rare
+MAX_VOCABULARY = 1 << 24  # larger vocabularies are not counted
 
 
 class UnusedIdsCheck(TokenCheck):
@@ -39,9 +39,9 @@ class UnusedIdsCheck(TokenCheck):
         if size and self._seen >= MIN_TOKENS_PER_ID * size and len(unused) > MAX_UNUSED_SHARE * size:
             words = tuple(self.setting.vocabulary.word(int(one)) for one in unused[:3])
             last = int(np.flatnonzero(self._used).max(initial=0))
-            found = f"{len(unused) / size:.0%} never come in {self._seen:,} tokens; the largest id is {last:,}"
+            found = f"{len(unused) / size:.0%} never occur in {self._seen:,} tokens; the largest id is {last:,}"
             yield Violation(
-                "unused", self._name, "ids from all over the vocabulary", f"{found}; not there: {', '.join(words)}, …",
+                "unused", self._name, "ids from the whole vocabulary", f"{found}; absent: {', '.join(words)}, …",
                 len(unused), size, change="Is this the tokenizer of the data? If so, make the vocabulary smaller.",
                 severity="note",
             )  # fmt: skip
