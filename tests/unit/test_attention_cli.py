@@ -112,7 +112,7 @@ def test_large_weights_are_made_smaller(tmp_path: Path) -> None:
     made = InsideRun(tmp_path / "run")
     made.attention("mha", [weights(1, (1, 2, 200, 200))])
     code, said = asked(made.write(), "--head", "1")
-    assert code == 0 and "4 queries × 4 keys a cell" in " ".join(said.split())
+    assert code == 0 and "4 queries × 4 keys in each cell" in " ".join(said.split())
     assert len(said.partition("head 1 · ")[2].splitlines()) < 60
 
 
@@ -217,4 +217,4 @@ def test_a_run_that_has_only_begun_says_so(tmp_path: Path) -> None:
     meta = json.loads((run / "run.json").read_text()) | {"pid": os.getpid(), "started": time.time()}
     (run / "run.json").write_text(json.dumps({name: value for name, value in meta.items() if name != "ended"}))
     code, said = asked(run)
-    assert code == 2 and "it still runs, and no step that trains has been sampled yet" in said
+    assert code == 2 and "it is still running, and no training step has been sampled yet" in said

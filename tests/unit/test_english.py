@@ -45,10 +45,7 @@ CROWDED_DOCUMENTS = {
     "SECURITY.md": 2,
 }
 CROWDED_DOCSTRINGS = {
-    "analyze": 13,
-    "cli": 2,
-    "core": 1,
-    "data": 12,
+    "data": 8,
     "diagnose": 13,
     "integrations": 12,
     "live": 7,

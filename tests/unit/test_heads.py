@@ -85,8 +85,8 @@ def in_the_end(one: Array, look: int) -> None:
     [
         (nan_row, "nan-rows", "error", (1,), "the weights of 1 query are NaN or infinite"),
         (zero_row, "zero-rows", "note", (2,), "the weights of 3 queries are zero."),
-        (all_zero, "zero-rows", "error", (2,), "the weights of 36 queries are zero: all of them"),
-        (off_sum, "off-sum", "error", (0,), "0.1 away from 1"),
+        (all_zero, "zero-rows", "error", (2,), "the weights of 36 queries are all zero"),
+        (off_sum, "off-sum", "error", (0,), "differs from 1 by 0.1"),
         (collapsed, "collapsed", "note", (3,), "98% of their weight to one key"),
         (sink, "collapsed", "note", (3,), "98% of their weight to the first key"),
         (dead, "dead", "note", (1,), "not depended on the query since training began"),

@@ -79,7 +79,7 @@ def test_the_program_goes_on_until_it_pauses(
 
 def test_continue_runs(debugger: Debugger, program: FakeProgram) -> None:
     debugger.seconds_to_pause = 0.1
-    assert "the program runs" in said(debugger, "cont")
+    assert "the program is running" in said(debugger, "cont")
     assert {"do": "continue"} in program.heard
 
 
@@ -143,7 +143,7 @@ def test_a_program_that_answers_nonsense(
 ) -> None:
     monkeypatch.setattr(program, "reply", lambda request: reply)
     live = connect(run)
-    with pytest.raises(SleuthError, match="no JSON object"):
+    with pytest.raises(SleuthError, match="with a JSON object"):
         live.ask("status")
     live.close()
 

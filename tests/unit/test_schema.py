@@ -70,7 +70,7 @@ def test_it_reads_as_it_is_written() -> None:
         (lambda: Feature(between=(1, 0)), r"the first must not be greater than the second"),
         (lambda: make(Feature, between=3), r"must be the smallest and the largest value, such as \(0, 1\)"),
         (lambda: Feature(missing=2), r"missing=2 must be a share from 0 to 1"),
-        (lambda: make(Feature, one_of="abc"), r"one_of='abc' must be a list of values"),
+        (lambda: make(Feature, one_of="abc"), r"one_of='abc' must be a list of at least one value"),
         (lambda: Label(classes=0), r"classes=0: it must be the number of classes, 1 or more, or a list"),
         (lambda: Label(balance=-1), r"balance=-1 must be a share"),
         (lambda: Schema({}), r"a schema maps names to Feature or Label, such as Schema"),

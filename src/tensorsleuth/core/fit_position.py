@@ -17,7 +17,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FitPosition:
-    """A batch, counted as callbacks count: epochs from 0, batches from 0 in each epoch; None before the first."""
+    """A batch, counted as callbacks count: epochs from 0, batches from 0 in each epoch. None before the first."""
 
     phase: Phase
     epoch: int | None = None

@@ -1,4 +1,4 @@
-"""Series: the samples of one watched tensor or variable over the steps; and the messages that a program logged."""
+"""Series, each with the samples of one watched tensor or variable, and the messages that a program logged."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class AttentionRemark:
 
     @property
     def who(self) -> str:
-        """The subject: head 2; heads 0, 1 and 5; both heads; all 8 heads."""
+        """The subject, such as `head 2`, `heads 0, 1 and 5`, `both heads` or `all 8 heads`."""
         if len(self.heads) == self.head_count:
             return {1: "its head", 2: "both heads"}.get(self.head_count, f"all {self.head_count} heads")
         if len(self.heads) > 6:

@@ -37,7 +37,7 @@ class AttentionSummary:
 
 
 def summarize(one: AttentionSeries, step: int | None = None, line: Frame | None = None) -> AttentionSummary:
-    """Summarize an attention layer; `line`: a more helpful line than the call of the model, if one is known."""
+    """Summarize an attention layer. `line` is a more helpful line than the call of the model, if one is known."""
     own = f"{one.file}:{one.line}" if one.file else None
     place = f"{line.file}:{line.line}" if line is not None else own
     curves = {name: _curve(one, name) for name in HEAD_STATISTICS}

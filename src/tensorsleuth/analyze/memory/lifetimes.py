@@ -135,7 +135,7 @@ class BufferLifetimes:
                 self._hold(handle, life, row.time)
 
     def _life_at(self, row: BufferRow, same: bool) -> BufferLifetime | None:
-        """Return the lifetime that contains a tensor which is still held; `same`: any known one at the address."""
+        """Return the lifetime that contains a tensor which is still held, or with `same` any at the address."""
         address = row.address
         at = bisect_right(self._addresses, address) - 1
         life = self._here[self._addresses[at]] if at >= 0 else None

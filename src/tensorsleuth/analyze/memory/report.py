@@ -174,8 +174,8 @@ def accounts_of(trace: Trace) -> list[MemoryAccount]:
     accounts = [MemoryAccount(asked) for asked in process_indexes(trace) if len(asked.process.memory)]
     if not accounts:
         raise SleuthError(
-            f"{trace.path.name} has no samples of memory: it was recorded without the native library, or by a version "
-            "that took none. Record it again: sleuth run program.py"
+            f"{trace.path.name} has no samples of its memory: it was recorded without the native library, or by a "
+            "version that took none. Record it again: sleuth run program.py"
         )
     return accounts
 

@@ -62,7 +62,7 @@ def _check(run: Path, force: bool) -> None:
 def _confirmed(runs: list[Path]) -> bool:
     if not _interactive():
         raise SleuthError(
-            f"would delete {plural(len(runs), 'run')}, but there is no terminal to confirm it. Add --yes."
+            f"would delete {plural(len(runs), 'run')}, but there is no terminal to confirm it: add --yes."
         )
     for run in runs:
         console.note(f"   {run}")

@@ -37,7 +37,7 @@ def command(logdir: Path, as_json: bool) -> None:
 
 def _nothing_yet(logdir: Path) -> str:
     return (
-        f" There is no run in {logdir.absolute()} yet.\n\n"
+        f" No run in {logdir.absolute()} yet.\n\n"
         " sleuth run train.py      record your program, unedited\n"
         " sleuth demo              see how it finds a bug, in half a minute\n"
         " sleuth runs --logdir D   look in another folder (or set SLEUTH_LOGDIR)"

@@ -273,7 +273,7 @@ class CallGraph:
                 yield from self.resolve_sources(then, flat, seen, depth + 1, listed or _is_tensor_list(tensor))
 
     def _row_of(self, row: Row | None, value_source: ValueSource, listed: bool = False) -> Row | None:
-        """Return a source's row in this call, of the right iteration; `listed`: it may be of any iteration."""
+        """Return a source's row in this call, of the right iteration, or of any iteration if `listed`."""
         frame = int(row["frame"]) if row is not None else -1
         if row is None or not self._index.has_frame(value_source.tensor, frame):
             return _last_iteration(self._rows_of(value_source.tensor), listed)

@@ -112,7 +112,7 @@ class VariableIndex:
             yield from self.writes(call, handle)
 
     def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[VariableWrite]:
-        """Yield the writes of a call to one variable, or to any; `suspects`: only those that may be bad."""
+        """Yield the writes of a call to one variable, or to any. With `suspects`, yield only those that may be bad."""
         op = self._call_graphs.calls.op(call)
         if op is None:
             return

@@ -1,4 +1,4 @@
-"""Filters of a query: ops by type, name, layer and line; training steps."""
+"""Filters of a query, for ops (type, name, layer, line) and for training steps."""
 
 from __future__ import annotations
 

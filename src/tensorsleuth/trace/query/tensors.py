@@ -73,7 +73,7 @@ _OP_COLUMNS_IN_DICT = ("name", "op", "layer", "file", "line")
 
 
 class Tensors(Sequence[TensorEvent]):
-    """Selected tensors, oldest first: `len`, indices, slices, iteration; `health` has their columns."""
+    """Selected tensors, oldest first, with `len`, indices, slices and iteration. `health` has their columns."""
 
     def __init__(self, process_selections: list[ProcessSelection]) -> None:
         self._parts = process_selections

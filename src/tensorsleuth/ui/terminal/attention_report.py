@@ -33,7 +33,7 @@ def attention_report(
     head: int | None,
     width: int,
 ) -> RenderableType:
-    """Return the report: remarks, and `more` below them; all layers; the statistics of each head over the steps."""
+    """Return the report: remarks with `more` below them, all layers, the statistics of each head over the steps."""
     parts: list[RenderableType] = [
         _headline(attentions, attention_remarks),
         Text(),

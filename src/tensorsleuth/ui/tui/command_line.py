@@ -29,7 +29,7 @@ class Completion(Suggester):
 
 
 class CommandLine(Input):
-    """Enter runs the line; up and down recall earlier lines; Tab completes; Escape leaves."""
+    """Enter runs the line, up and down recall earlier lines, Tab completes, Escape leaves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "history(-1)", "earlier command", show=False),

@@ -71,7 +71,7 @@ class BatchInputs:
 
     @cached_property
     def all(self) -> list[BatchInput]:
-        """Return the inputs from datasets; else function arguments, else captures; else inputs of eager ops."""
+        """Return the inputs from datasets, else function arguments, else captures, else inputs of eager ops."""
         for found in (self._from_datasets(), self._passed(), self._captured(), self._fed()):
             known = [one for one in found if one.shape]
             if known:

@@ -27,7 +27,7 @@ class PeakModel:
     """
 
     def __init__(self, memory_account: MemoryAccount, column: str = "resident", wanted: int = 0) -> None:
-        """`column`: the column of the samples that counts as memory; `wanted`: bytes requested at the end."""
+        """`column` is the column of the samples that counts as memory, `wanted` the bytes requested at the end."""
         self.account = memory_account
         self.scaling = TensorScaling(memory_account.process_index)
         self._column = column

@@ -35,7 +35,7 @@ ShapeRule = Callable[[OpApplication], Dims | None]
 
 
 def dims_of(op_application: OpApplication) -> Dims | None:
-    """Return an output's dimensions: by the op's own rule, else elementwise, else by equal sizes; None if unknown."""
+    """Return an output's dimensions: by the op's own rule, else elementwise, else by equal sizes, else None."""
     for rule in (_RULES.get(op_application.type, _elementwise), _requested_shape, _regrouped, _by_sizes):
         found = _as_seen(rule(op_application), op_application.shape)
         if found is not None:

@@ -15,7 +15,7 @@ def make_id(process: int, number: int) -> str:
 
 
 def op_id(op: Op) -> str:
-    """Return the id of an op: the id of its first output; without outputs (a write), its number as well."""
+    """Return the id of an op: the id of its first output. An op without outputs (a write) adds its number."""
     if op.first_tensor < 0:
         return "?"
     own = "" if op.outputs else f"n{op.node}" if op.node >= 0 else f"e{op.eager}"

@@ -54,7 +54,7 @@ class AccessPolicy:
 
 
 def make_access_policy(host: str, port: int) -> AccessPolicy:
-    """Return the policy: on loopback only its own names; elsewhere a new token, and this machine's names."""
+    """Return the policy: on loopback only its own names, elsewhere a new token and this machine's names."""
     names = {"localhost", host.lower()}
     if is_loopback(host):
         return AccessPolicy(frozenset(names), None, "")

@@ -71,7 +71,7 @@ def give_back_memory() -> None:
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Return a socket that listens at once, so that nobody else gets the port; None: 6070 or the next free one."""
+    """Return a socket that listens at once, so that nobody else gets the port. None means 6070 or the next free one."""
     tried = [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY), 0]
     for number in tried:
         try:
