@@ -65,5 +65,5 @@ def test_attention_is_hinted_at_where_there_is_some(tmp_path: Path) -> None:
     made.attention("lm/block_0/attention", [weights(1)])
     run = made.write()
     said = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["why", str(run)]).output
-    assert f"what its {4} heads look at" in said and "its layers, gradients and updates" in said
+    assert f"what its {4} heads attend to" in said and "its layers, gradients and updates" in said
     assert f"sleuth attention --logdir {tmp_path / 'runs'}" in said or "sleuth attention --logdir ../" in said

@@ -111,7 +111,7 @@ def missing_objects(array: Array) -> npt.NDArray[np.bool_]:
 
 @dataclass
 class Block:
-    """A range of rows, the same in all columns of equal length."""
+    """Some consecutive rows of all columns of a source. Shorter columns have fewer."""
 
     start: int
     pieces: Mapping[str, Piece]

@@ -23,7 +23,7 @@ def mark_id(place: int) -> int:
 
 @dataclass(frozen=True)
 class OpEnds:
-    """Columns, in the order in which the probes ended; times in nanoseconds, as in rows."""
+    """The ends as columns, in the order in which the probes ended. Times are in nanoseconds, as in rows."""
 
     end: Array  # of the op: when the probe of its output began
     probe_end: Array  # when that probe ended

@@ -23,7 +23,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class OpRuns:
-    """Columns, a row for each probe. An op with several outputs has several rows: only the first has a duration."""
+    """The runs of ops as columns, one entry for each probe. Of an op's several outputs only the first has a duration."""
 
     begin: Array
     end: Array

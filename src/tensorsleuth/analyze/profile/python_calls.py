@@ -15,7 +15,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class PythonCalls:
-    """Columns, in order of time; nanoseconds, as in rows."""
+    """The calls as columns, in order of time. Times are in nanoseconds, as in rows."""
 
     begin: Array
     end: Array

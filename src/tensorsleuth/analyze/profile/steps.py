@@ -14,7 +14,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class StepBounds:
-    """Columns, a row for each step in order of time. A step lasts until the next begins."""
+    """The steps as columns, in order of time. A step lasts until the next begins."""
 
     number: Array
     begin: Array

@@ -65,7 +65,7 @@ class LineHealthIndex:
 
 
 def _number(keys: dict[tuple[str, int], int], op: Op) -> int:
-    """Return the number of an op's line, a new one for a new line; -1 for an op without a line."""
+    """Return the number of an op's line: the next free one for a line not seen before, -1 without a line."""
     return -1 if op.file is None or op.line is None else keys.setdefault((op.file, op.line), len(keys))
 
 

@@ -111,7 +111,7 @@ class TensorTable:
 
     @cached_property
     def first_places(self) -> Array:
-        """Return the place of each op's first tensor, -1 if it has none. The last assignment wins."""
+        """Return the place of each op's first tensor, -1 if it has none."""
         firsts = np.full(len(self.ops) + 1, -1, np.int32)
         firsts[self.op[::-1]] = np.arange(len(self) - 1, -1, -1, dtype=np.int32)
         return firsts[:-1]

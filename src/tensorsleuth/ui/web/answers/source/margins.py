@@ -39,7 +39,7 @@ def _margin(tensor_table: TensorTable, count: int, bad: int, first_bad: int, fir
 
 
 def _firsts(places: Array, which: Array, size: int) -> Array:
-    """Return the first tensor of each line, -1 if it has none. The last assignment wins."""
+    """Return the first tensor of each line, -1 if it has none."""
     firsts = np.full(size, -1, np.int64)
     firsts[which[::-1]] = places[::-1]
     return firsts

@@ -67,7 +67,7 @@ def _lanes(tensor_table: TensorTable, first: float, last: float, bins: int) -> l
 
 
 def _firsts(places: Array, keys: Array, bad: Array, size: int) -> Array:
-    """Return the first bad tensor of each bin, else its first tensor, else -1. The last assignment wins."""
+    """Return the first bad tensor of each bin, else its first tensor, else -1."""
     firsts = np.full(size, -1, np.int64)
     firsts[keys[::-1]] = places[::-1]
     firsts[keys[bad][::-1]] = places[bad][::-1]
