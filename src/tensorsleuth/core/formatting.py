@@ -9,7 +9,7 @@ BYTES = (" B", " kB", " MB", " GB", " TB", " PB")
 
 
 def count(number: int | None) -> str:
-    """301,422"""
+    """Return a text such as `301,422`."""
     return UNKNOWN if number is None else f"{number:,}"
 
 
@@ -24,7 +24,7 @@ def step_span(first: int, last: int) -> str:
 
 
 def short_count(number: int | None) -> str:
-    """301k"""
+    """Return a text such as `301k`."""
     if number is None or number < 10_000:
         return count(number)
     return _scaled(number, 1000, ("", "k", "M", "G", "T", "P"))

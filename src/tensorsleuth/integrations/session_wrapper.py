@@ -46,7 +46,7 @@ class SleuthSession:
         return self._recording.run
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """`Session.run`."""
+        """Run as `Session.run` does."""
         return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
 
     def close(self) -> None:

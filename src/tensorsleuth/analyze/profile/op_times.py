@@ -23,7 +23,7 @@ from tensorsleuth.trace.query.process_index import ProcessIndex
 
 @dataclass(frozen=True)
 class OpRuns:
-    """The runs of ops as columns, one entry for each probe. Of an op's several outputs only the first has a duration."""
+    """The runs of ops as columns, one entry for each probe. Only the first of several outputs has a duration."""
 
     begin: Array
     end: Array

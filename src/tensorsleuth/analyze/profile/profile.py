@@ -29,7 +29,7 @@ class Profile:
         alone: bool = False,
         known: tuple[PythonCalls, StepBounds] | None = None,
     ) -> None:
-        """`alone`: read the ops of no other step. `known`: the calls and steps, if already made."""
+        """With `alone`, read the ops of no other step. `known` holds the calls and steps, if already made."""
         self.process_index = process_index
         self._all = not alone
         self.python_calls = known[0] if known else read_python_calls(process_index)

@@ -1,4 +1,4 @@
-"""`sleuth rm`: delete runs, and nothing else."""
+"""`sleuth rm`: deletes runs, and nothing else."""
 
 from __future__ import annotations
 

@@ -116,5 +116,5 @@ def _statistics(event: TensorEvent) -> tuple[tuple[str, float], ...]:
 
 
 def short_line(event: TensorEvent) -> str | None:
-    """train.py:18"""
+    """Return a text such as `train.py:18`."""
     return f"{os.path.basename(event.op.file)}:{event.op.line}" if event.op.file is not None else None

@@ -18,7 +18,7 @@ class MemoryDemand:
     """The lifetimes of one process; each method takes a size for each of them."""
 
     def __init__(self, lives: list[BufferLifetime], pooled: bool = False) -> None:
-        """`pooled`: freed memory stays in a pool, whatever its size."""
+        """With `pooled`, freed memory stays in a pool, whatever its size."""
         self._mapped = np.inf if pooled else MAPPED_BLOCK_BYTES
         self._born = np.array([life.born for life in lives], np.int64)
         self._died = np.array([life.died for life in lives], np.int64)

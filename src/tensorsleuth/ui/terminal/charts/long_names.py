@@ -73,7 +73,7 @@ def cut_distinct(names: Sequence[str], room: int) -> list[str]:
 
 
 def cut_middle(name: str, room: int, head: int | None = None) -> str:
-    """`block_1/mul…ention_1`"""
+    """Cut a name in the middle, as in `block_1/mul…ention_1`."""
     if len(name) <= room:
         return name
     head = room // 2 if head is None else head
