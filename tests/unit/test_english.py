@@ -47,7 +47,7 @@ CROWDED_DOCUMENTS = {
 CROWDED_DOCSTRINGS = {
     "data": 8,
     "diagnose": 13,
-    "integrations": 12,
+    "integrations": 10,
     "live": 7,
     "native": 1,
     "recording": 2,

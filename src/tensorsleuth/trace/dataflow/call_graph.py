@@ -1,4 +1,4 @@
-"""""One call of the program: every tensor that it computed, and the inputs of each.""" ""
+"""One call of the program: every tensor that it computed, and the inputs of each."""
 
 from __future__ import annotations
 
