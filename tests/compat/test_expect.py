@@ -102,7 +102,7 @@ RULES: dict[str, tuple[dict[str, Any], Any, Any, str]] = {
     ),
     "sums_to": ({"sums_to": 1}, GOOD, BAD, "expected sums of 1, found 1 of 2: sums from 1 to 2; first at [1] 2"),
     "that": ({"that": lambda x: x < 1}, GOOD, BAD, "expected the function `that` to be True, found 1 of 4: False; first at [1, 1] 1.5"),  # noqa: E501
-    "whole": ({"that": lambda x: x[0, 0] == 0.25}, GOOD, BAD + 1, "expected the function `that` to be True, found False"),
+    "whole": ({"that": lambda x: x[0, 0] == 0.25}, GOOD, BAD + 1, "expected the function `that` to be True, found False"),  # noqa: E501
 }  # fmt: skip
 
 

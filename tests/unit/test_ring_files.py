@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tensorsleuth.core.layout.rows import EVENT, SAMPLE_TIME_SHIFT, EventFlag
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.native.loader import CallRow, SessionPlan, trace_paths
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.storage.ring_reader import RingFile
+from tensorsleuth.trace.storage.ring_reader import MAGIC, RingFile
 from tensorsleuth.trace.storage.size_plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
 
 NEVER = 2**64 - 1
@@ -284,3 +285,26 @@ def test_bad_rows_say_what_is_bad(session: Session) -> None:
     flags = EventFlag(int(row["flags"]) & ((1 << SAMPLE_TIME_SHIFT) - 1))
     assert flags == EventFlag.BAD | EventFlag.LOOKED | EventFlag.COUNTED | EventFlag.RANGED
     assert (row["nan"], row["zero"], row["first_bad"]) == (1, 6, 0)
+
+
+def test_a_file_has_its_name_when_its_header_is_complete(recorder: ctypes.CDLL, tmp_path: Path) -> None:
+    """The page may read a run at any time, also while a file of layer statistics or values is being made."""
+    folders = [tmp_path / str(number) for number in range(200)]
+
+    def record() -> None:
+        for folder in folders:
+            folder.mkdir()
+            session = Session(recorder, folder)
+            assert session.open(make_plan(1000, False)) == 0
+            session.library.sleuth_close()
+
+    writer = threading.Thread(target=record)
+    writer.start()
+    headers = set()
+    for folder in folders:
+        path = folder / "shapes.bin"  # the last of the three
+        while not path.exists() and writer.is_alive():
+            pass
+        headers.add(path.read_bytes()[:8])
+    writer.join()
+    assert headers == {MAGIC}

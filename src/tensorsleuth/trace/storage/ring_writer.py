@@ -6,6 +6,7 @@ oldest chunk that is not pinned is used again. It is slower, because one lock co
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import threading
@@ -53,16 +54,23 @@ class RingWriter:
         )  # the current chunk: its logical number, its rows
         self._next_victim = 0
         self._alarms: dict[int, int] = {}  # by kind: the first row that raised it
-        new = 0 if str(path).startswith(DESCRIPTOR_PREFIX) else os.O_CREAT | os.O_EXCL
-        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
-        self._write_header()
+        in_memory = str(path).startswith(DESCRIPTOR_PREFIX)
+        if not in_memory and path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        # The file gets its name once its header is complete: a reader may open the run at any time.
+        temporary = path if in_memory else path.with_name(path.name + ".new")
+        new = 0 if in_memory else os.O_CREAT | os.O_EXCL
+        self._file = os.open(temporary, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
+        self._write_header(temporary)
+        if not in_memory:
+            temporary.rename(path)
 
-    def _write_header(self) -> None:
+    def _write_header(self, path: Path) -> None:
         try:
             head = self._map(0, self._offset)
         except OSError:
             self.abandon()
-            self._path.unlink()
+            path.unlink()
             raise
         plan, epoch = self._plan, time.time_ns() - time.monotonic_ns()
         fields = (1, plan.row_size, plan.chunk_rows, os.getpid(), self._offset, plan.chunks, epoch)

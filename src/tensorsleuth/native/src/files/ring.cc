@@ -47,15 +47,16 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   for (auto& slot : active_) slot.logical = ~0ull;
   for (auto& alarm : alarms_) alarm = 0;
   bool in_memory = path.rfind("/proc/self/fd/", 0) == 0;  // an unnamed file that Python created
-  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (in_memory ? 0 : O_CREAT | O_EXCL), 0644);
+  if (!in_memory && access(path.c_str(), F_OK) == 0) return EEXIST;
+  // The file gets its name once its header is complete: a reader may open the run at any time.
+  std::string temporary = in_memory ? path : path + ".new";
+  fd_ = ::open(temporary.c_str(), O_RDWR | O_CLOEXEC | (in_memory ? 0 : O_CREAT | O_EXCL), 0644);
   if (fd_ < 0) return errno;
   int error = posix_fallocate(fd_, 0, off_t(header_bytes_));
   void* map = error ? MAP_FAILED : mmap(nullptr, header_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (map == MAP_FAILED) {
     error = error ? error : errno;
-    ::close(fd_);
-    fd_ = -1;
-    unlink(path.c_str());
+    drop(temporary);
     return error;
   }
   RingHeader* header = new (map) RingHeader{};
@@ -68,8 +69,20 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   header->max_chunks = plan.max_chunks;
   header->epoch = int64_t(clock_ns(CLOCK_REALTIME)) - int64_t(now_ns());
   memcpy(header->magic, "SLEUTHRG", 8);
+  if (!in_memory && rename(temporary.c_str(), path.c_str())) {
+    error = errno;
+    munmap(map, header_bytes_);
+    drop(temporary);
+    return error;
+  }
   header_.store(header, std::memory_order_release);
   return 0;
+}
+
+void Ring::drop(const std::string& path) {
+  ::close(fd_);
+  fd_ = -1;
+  unlink(path.c_str());
 }
 
 void Ring::close() {

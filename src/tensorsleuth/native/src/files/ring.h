@@ -65,6 +65,7 @@ class Ring {
   };
   static constexpr int kActive = 8;
 
+  void drop(const std::string& path);  // closes and removes a file that could not be set up
   char* prepare(uint64_t logical);
   char* find(uint64_t logical) const;  // nullptr if it has been overwritten
   int64_t take_chunk();
