@@ -126,7 +126,7 @@ def answer_command(ask: Callable[[dict[str, Any]], dict[str, Any]], typed: str) 
         if name == "help":
             return HELP
         if name not in _COMMANDS:
-            raise SleuthError(f"unknown command {word!r}; help lists the commands.")
+            raise SleuthError(f"there is no command {word!r}; help lists the commands.")
         return _COMMANDS[name](ask, rest)
     except (SleuthError, ArithmeticError, ValueError) as error:
         return f"{error}\n"
