@@ -85,6 +85,7 @@ test: $(READY) native page chromium $(READY_215)  ## Check and test everything b
 test-fast: $(READY) native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
+test-all: export SLEUTH_THOROUGH = 1  # property tests try all of their examples
 test-all: test docs $(READY_WHEELS)  ## Also the tests that take long (sanitizers among them), all of them on the oldest TensorFlow, and the site
 	$(BIN)/python -m pytest -m long
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat

@@ -18,6 +18,7 @@ X = tf.ones([2, 7, 8])
 IDS = tf.constant([[1, 2, 3, 4, 5], [5, 4, 3, 0, 0]])
 MASK = tf.constant([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
 HUB = pytest.mark.skipif(importlib.util.find_spec("keras_hub") is None, reason="keras-hub is not installed")
+LONG = pytest.mark.long
 FACE = pytest.mark.skipif(importlib.util.find_spec("transformers") is None, reason="transformers is not installed")
 
 
@@ -155,7 +156,7 @@ def test_the_softmax_of_a_layer_is_none(name: str) -> None:
 
 
 @HUB
-@pytest.mark.parametrize("name", ["Bert", "GPT2", "Llama", "Gemma"])
+@pytest.mark.parametrize("name", ["Bert", pytest.param("GPT2", marks=LONG), "Llama", pytest.param("Gemma", marks=LONG)])
 def test_models_of_keras_hub(name: str) -> None:
     import keras_hub
 
@@ -170,6 +171,7 @@ def test_models_of_keras_hub(name: str) -> None:
 
 
 @FACE
+@LONG  # the gallery trains three of these models in `make test`
 @pytest.mark.parametrize(
     ("name", "last"), [("Bert", "attention/self"), ("GPT2", "attn"), ("Deberta", "attention/self")]
 )

@@ -11,6 +11,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
+from tests.thorough import examples
 
 from tensorsleuth.live.expect import judge, native_judge
 from tensorsleuth.live.expect.expectation import Expectation
@@ -49,7 +50,7 @@ def told(report: JudgeReport | None) -> Any:
     return None if report is None else repr(report).replace("-0.0", "0.0")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(values(), expectations())
 def test_native_and_numpy_judge_alike(array: Any, expected: Expectation) -> None:
     assert tf.__version__ and loader.load() is not None

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.layout.rows import EventKind
@@ -181,7 +182,7 @@ def judge(native: Any, condition: Condition, of: TensorFacts) -> bool:
     return bool(native.sleuth_break_holds(0, ctypes.byref(view), ctypes.byref(where), ctypes.byref(health)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=CONDITION, values=VALUES, square=st.booleans())
 def test_native_and_python_agree(native: Any, text: str, values: list[float], square: bool) -> None:
     of = facts(*values, shape=(2, 2) if square else None)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.thorough import examples
 
 from tensorsleuth import Feature, Schema
 from tensorsleuth.data.check_data import check
@@ -31,7 +32,7 @@ def data_sets(draw: Any) -> dict[str, Any]:
 
 
 @given(data_sets())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_schema_accepts_what_it_was_inferred_from(data: dict[str, Any]) -> None:
     schema = Schema.infer(data)
     assert schema.check(data).violations == ()
@@ -47,7 +48,7 @@ SHAPES = [(40,), (23, 5), (9, 4, 3, 2), (2000, 2)]
     st.sampled_from(["nan", "inf", "high", "low"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_damage_to_one_element_is_found_where_it_is(shape: Any, dtype: str, damage: str, random: Any) -> None:
     array = np.random.default_rng(random.getrandbits(32)).integers(0, 100, shape).astype(dtype)
     if damage in ("nan", "inf") and array.dtype.kind != "f":
@@ -63,7 +64,7 @@ def test_damage_to_one_element_is_found_where_it_is(shape: Any, dtype: str, dama
 
 @pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
 @given(shape=st.sampled_from([(700, 40, 50), (3, 1_000_000), (2_500_000,)]), random=st.randoms(use_true_random=False))
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
 def test_and_in_files_of_many_blocks(pack: Any, shape: Any, random: Any, tmp_path: Path) -> None:
     array = np.zeros(shape, np.float32)
     place = tuple(random.randrange(size) for size in shape)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.thorough import examples
 from tests.unit.test_trace_fuzz import JSON, changes, frame
 
 from tensorsleuth.core.errors import SleuthError
@@ -36,8 +37,10 @@ LINES = (
     "find log",
 )
 FUZZ = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)  # fmt: skip
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 @pytest.fixture(scope="module")

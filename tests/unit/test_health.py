@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tensorsleuth import native
 from tensorsleuth.core.dtypes import DTYPES, DType, DTypeKind
@@ -167,7 +168,7 @@ def tensors(draw: st.DrawFn, dtypes: list[DType]) -> tuple[bytes, DType]:
     return bytes(raw), dtype
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(tensor=tensors(NUMBERS), mode=st.sampled_from(Mode), offset=st.sampled_from([0, 1, 3]))
 def test_kernel_and_twin_agree(kernel: Any, tensor: tuple[bytes, DType], mode: Mode, offset: int) -> None:
     raw, dtype = tensor
@@ -187,14 +188,14 @@ def test_every_dtype_in_every_mode(kernel: Any, dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.name)
 @given(bits=st.lists(st.integers(0, 2**128 - 1), max_size=40), mode=st.sampled_from(Mode))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_bits(kernel: Any, dtype: DType, bits: list[int], mode: Mode) -> None:
     raw = b"".join((value % 256**dtype.itemsize).to_bytes(dtype.itemsize, "little") for value in bits)
     same(kernel(raw, dtype, mode), measure_health(raw, dtype.number, mode), dtype)
 
 
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_moments_of_any_doubles_stay_in_range(kernel: Any, values: list[float]) -> None:
     raw = np.array(values).tobytes()
     found = kernel(raw, BY_NAME["float64"], Mode.FULL_NUMERICS)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.thorough import examples
 
 from tensorsleuth import native
 from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
@@ -54,7 +55,7 @@ def measured(values: Any, dtype: int, what: int = ALL) -> Any:
     return row[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data(), st.sampled_from(sorted(NUMBERS)))
 def test_bins_sums_and_quantiles_are_those_of_numpy(data: st.DataObject, dtype: int) -> None:
     kind = np.dtype(NUMBERS[dtype])
@@ -81,7 +82,7 @@ def test_bins_sums_and_quantiles_are_those_of_numpy(data: st.DataObject, dtype: 
     assert row["flags"] & MeasureFlag.EXACT
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_edges_go_up_from_the_smallest_to_the_largest(one: float, other: float) -> None:
     low, high = sorted((one, other))

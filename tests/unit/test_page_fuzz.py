@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 from tests.unit import little_run
 from tests.unit import test_trace_fuzz as damage
 
@@ -24,7 +25,7 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.run_list import list_runs
 
 sound, run = damage.sound, damage.run  # fixtures
-FUZZ = settings(damage.FUZZ, max_examples=15)  # each asks some hundred questions
+FUZZ = settings(damage.FUZZ, max_examples=examples(15))  # each asks some hundred questions
 SLOWEST = 10.0  # seconds of this process
 SORTS = ("order", "step", "name", "elements", "nan", "inf", "min", "mean")
 

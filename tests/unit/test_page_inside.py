@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 from tests.unit import little_inside, little_run
 from tests.unit.little_inside import ATTENTION, KEY, OUTPUT, QUERY, SIZE, statistics, weights
 from tests.unit.page_client import ask
@@ -161,7 +162,7 @@ def test_what_gave_way_or_is_damaged_is_refused_in_words(tmp_path: Path) -> None
     assert ask(damaged, "layers")["rows"] and ask(damaged, "inside")["attention"] == 1
 
 
-@settings(FUZZ, max_examples=25)
+@settings(FUZZ, max_examples=examples(25))
 @given(name=st.sampled_from(FILES), some=st.lists(changes(), min_size=1, max_size=3))
 def test_files_that_are_damaged(
     tmp_path_factory: pytest.TempPathFactory, name: str, some: list[Callable[[bytearray], None]]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 from tests.unit.token_batches import CLS, FIRST, PAD, SEP, HuggingFaces, masked_labels
 
 from tensorsleuth import SleuthError, check_batch
@@ -32,7 +33,7 @@ def batches(draw: Any) -> dict[str, Any]:
 
 
 @given(batches(), st.sampled_from(["none", "classes", "model", "data", "masked"]), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_healthy_batches_are_passed_in_silence(batch: dict[str, Any], labels: str, known: bool) -> None:
     ids = batch["input_ids"]
     moved = np.concatenate([ids[:, 1:], np.full((len(ids), 1), PAD, ids.dtype)], axis=1)
@@ -50,7 +51,7 @@ def test_healthy_batches_are_passed_in_silence(batch: dict[str, Any], labels: st
 
 
 @given(st.integers(1, 8), st.integers(1, 20), st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_rows_without_padding_raise_nothing(rows: int, width: int, seed: int) -> None:
     """Any ids at all, also such as look like padding by chance: nothing that would stop a program."""
     ids = np.random.default_rng(seed).integers(0, 12, (rows, width))
@@ -60,7 +61,7 @@ def test_rows_without_padding_raise_nothing(rows: int, width: int, seed: int) ->
 
 
 @given(batches(), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_damage_is_found_where_it_is(batch: dict[str, Any], data: Any) -> None:
     ids, mask = batch["input_ids"], batch["attention_mask"]
     words = np.argwhere(ids >= FIRST)
@@ -76,7 +77,7 @@ def test_damage_is_found_where_it_is(batch: dict[str, Any], data: Any) -> None:
 
 
 @given(batches(), st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_what_is_padding_for_certain_is_padding(batch: dict[str, Any], shared: bool) -> None:
     ids = batch["input_ids"]
     marks = certain_padding(ids, np.ones(ids.shape, bool), PAD, shared)
@@ -101,7 +102,7 @@ def anything(draw: Any) -> Any:
     st.sampled_from([None, 0, 7]),
     st.sampled_from([None, True, False]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_batch_is_too_odd(batch: dict[str, Any], pad: int | None, causal: bool | None) -> None:
     """A report, or a sentence that says why there is none."""
     try:
@@ -119,7 +120,7 @@ ROWS = st.dictionaries(
 
 
 @given(st.lists(ROWS, min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_line_of_json_is_too_odd(tmp_path_factory: Any, rows: list[dict[str, Any]]) -> None:
     path = tmp_path_factory.getbasetemp() / "odd.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

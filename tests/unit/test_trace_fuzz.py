@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 import tensorsleuth
 from tensorsleuth.core.errors import SleuthError
@@ -35,8 +36,10 @@ HUGE = [0, 1, 511, 1 << 20, (1 << 32) - 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 <
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40
 FILES = ("events.bin", "calls.bin", "shapes.bin", "value_rows.bin", "values.bin", "catalog.journal")
 FUZZ = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)  # fmt: skip
+    max_examples=examples(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import examples
 from tests.unit.test_trace_fuzz import FUZZ, frame
 
 import tensorsleuth
@@ -194,7 +195,7 @@ def test_an_op_with_many_outputs_is_one_record(leaky: Path, tmp_path: Path, numb
     ask(run)
 
 
-@settings(FUZZ, max_examples=30)
+@settings(FUZZ, max_examples=examples(30))
 @given(
     rows=st.lists(st.tuples(st.sampled_from(FIELDS), st.integers(-3, 40), st.sampled_from(NUMBERS)), max_size=3),
     record=st.sampled_from([("eager", "first"), ("eager", "outputs"), ("instance", "first"), ("function", "tensors")]),
