@@ -176,3 +176,20 @@ def test_hints_can_be_typed(run: Path) -> None:
     ]
     codes = [CliRunner().invoke(cli, shlex.split(command)[1:]).exit_code for command in commands]
     assert codes == [0, 0, 1]  # 1: there is a problem, and this command finds it
+
+
+def test_layers_full_of_nan_have_no_numbers(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("output", "all", [0.0, 0.0], (3, 4), nan=12)
+    made.numbers("output", "some", [2.0, 2.0], (3, 4), nan=4, zero=6)
+    made.numbers("output", "none", [0.0, 0.0], (3, 4), zero=12)
+    made.numbers("gradient", "all/kernel", [0.0, 0.0], (3, 4), nan=12)
+    run = made.write()
+    rows = {line.split()[0]: line.split()[1:] for line in asked(run, columns=120)[1].splitlines() if line[:1] == " "}
+    assert rows["all"] == ["3×4", "NaN", "NaN", "NaN", "–", "××"]
+    assert rows["some"] == ["3×4", "0", "0.707", "2", "50%", "××"]
+    assert rows["none"] == ["3×4", "0", "0", "0", "100%", "··"]
+    assert " all " in (said := asked(run, "--gradients")[1]) and "NaN" in said
+    told = json.loads(asked(run, "--json", columns=4000)[1])
+    assert [one["norm"] for one in told["layers"]] == [[None, None], [2, 2], [0, 0]]
+    assert told["gradients"][0]["norm"] == told["flow"][0]["norm"] == [None, None]

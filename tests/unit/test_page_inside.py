@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.thorough import examples
 from tests.unit import little_inside, little_run
+from tests.unit.inside_run import InsideRun
 from tests.unit.little_inside import ATTENTION, KEY, OUTPUT, QUERY, SIZE, statistics, weights
 from tests.unit.page_client import ask
 from tests.unit.test_trace_fuzz import FUZZ, changes
@@ -212,3 +213,14 @@ def test_it_takes_no_more_pictures_than_there_is_room_for(opened: OpenRun, monke
     asking = LocalClient(CachedRun(opened), 5_000_000)
     embed_layer_stats(asking)
     assert [address for address in asking.answers if ONE in address] == [f"api/runs/little/{ONE}/heads"]
+
+
+def test_layers_full_of_nan_are_drawn_as_bad(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("output", "dense", [0.0, 0.0], (3, 4), nan=12)
+    made.numbers("gradient", "dense/kernel", [0.0, 0.0], (3, 4), zero=12)
+    opened = OpenRun(made.write())
+    outputs, gradients = ask(opened, "layers"), ask(opened, "layers", kind="gradient")
+    assert list(outputs["measures"]) == ["norm"] and np.isnan(floats(outputs["measures"]["norm"], 2)).all()
+    assert floats(outputs["bad"], 2).tolist() == [12, 12]
+    assert floats(gradients["measures"]["norm"], 2).tolist() == [0, 0] and gradients["bad"] is None

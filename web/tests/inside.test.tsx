@@ -200,6 +200,9 @@ describe("the scale of layers", () => {
     expect(all.map(Math.round)).toEqual([1, 10, 100]);
     expect(marks({ log: true, low: 1, high: 100, signed: true }, 2).map(Math.round)).toEqual([-100, -1, 1, 100]);
   });
+  it("is 0 alone where there is no other number", () => {
+    for (const cells of [[0, 0], [NaN, 0], [NaN, NaN]]) expect(marks(scaleOf("norm", new Float32Array(cells)), 11)).toEqual([0]);
+  });
   it("writes steps that stand clear of each other, the one under the pointer before all, then the ends", () => {
     expect(labelled([0, 1, 2, 3], 30, null)).toEqual([0, 3, 1, 2]);
     expect(labelled([0, 1, 2, 3], 8, null)).toEqual([0, 3]);
@@ -212,6 +215,20 @@ describe("the layers panel", () => {
     const cells = { measures: { norm: unpacked(layers().measures.norm!), zeros: unpacked(layers().measures.zeros!) }, bad: new Float32Array([0, 3, 0, 0]) };
     expect(layerWords(layers(), cells, "zeros", 0, 1)).toBe("embedding 8×16 · step 10 · share of zeros 50 % · norm 10 · 3 not finite");
     expect(layerWords(layers(), cells, "norm", 1, 1)).toBe("dense 8×4 · step 10 · no look");
+    cells.bad[3] = 4;
+    expect(layerWords(layers(), cells, "norm", 1, 1)).toBe("dense 8×4 · step 10 · 4 not finite");
+  });
+  it("draws gradients that are all 0, with one mark", async () => {
+    serve({ layers: layers({ kind: "gradient", measures: { norm: base64([0, 0, 0, 0]) } }) });
+    const { findByRole, container } = render(<LayersPanel />);
+    await findByRole("img");
+    expect(container.querySelector(".heat-legend")!.textContent).toBe("0");
+  });
+  it("draws layers that are NaN from the first step, without a scale", async () => {
+    serve({ layers: layers({ measures: { norm: base64([NaN, NaN, NaN, NaN]) }, bad: base64([3, 3, 3, 3]) }) });
+    const { findByRole, container } = render(<LayersPanel />);
+    await findByRole("img");
+    expect(container.querySelector(".heat-legend")!.textContent).toBe("× holds NaN or ∞");
   });
   it("goes by key to a layer's line", async () => {
     serve({ layers: layers(), "layers/at": (asked: URLSearchParams) => ({ tensor: asked.get("step") === "10" ? "0.77" : null, place }) });

@@ -55,18 +55,17 @@ class LayerOutputStats:
     zeros: float  # as a share
     dead: float  # units of a ReLU that are zero for all samples; NaN for other ops
     units: float
-    saturated: float  # lost share of a tanh's or sigmoid's slope; NaN for other ops
+    saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
+    bad: bool  # whether it held a NaN or an infinity
     curve: LayerCurve
 
 
 def layer_output(series: WatchedSeries, step: int | None = None) -> LayerOutputStats:
     curve = size_curve(series)
     look = curve.sample_nearest(step)
-    row = series.rows[look]
-    zeros = int(row["zero"]) / int(row["elements"]) if row["elements"] else float("nan")
-    numbers = float(series.mean[look]), float(series.std[look]), float(series.norm[look])
+    numbers = float(series.mean[look]), float(series.std[look]), float(series.norm[look]), float(series.zeros[look])
     resting = float(series.dead[look]), float(series.units[look]), float(series.saturated[look])
-    return LayerOutputStats(series.name, series.shape(look), *numbers, zeros, *resting, curve)
+    return LayerOutputStats(series.name, series.shape(look), *numbers, *resting, bool(curve.bad[look]), curve)
 
 
 def size_curve(series: WatchedSeries) -> LayerCurve:

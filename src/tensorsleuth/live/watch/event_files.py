@@ -72,7 +72,7 @@ class EventFiles:
         if alone:
             self._file.scalar(tag, *when, float(look.scalar[0]))
         if flags & MeasureFlag.NORM and not alone and row["elements"]:
-            self._file.scalar(f"norm/{tag}", *when, float(row["norm"]))
+            self._file.scalar(f"norm/{tag}", *when, float(look.norm[0]))
         if flags & MeasureFlag.COMPARED and flags & MeasureFlag.NORM and look.kind == "variable":
             self._file.scalar(f"update_ratio/{tag}", *when, float(look.ratio[0]))
         if flags & MeasureFlag.HISTOGRAM and not alone:

@@ -38,8 +38,8 @@ def row_of(name: str, value: Any, activation: str | None = None) -> TensorStatsR
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     mean, std = (float(finite.mean()), float(finite.std())) if finite.size else (math.nan, math.nan)
-    zero = float((numbers == 0).mean()) if numbers.size else math.nan
-    norm = float(np.linalg.norm(finite))
+    zero = float((numbers == 0).mean()) if finite.size else math.nan
+    norm = float(np.linalg.norm(finite)) if finite.size or not numbers.size else math.nan
     saturated = (
         1.0 - float(relative_slope(str(activation), mean, mean**2 + std**2)) if activation in MAX_SLOPES else None
     )

@@ -112,8 +112,14 @@ class WatchedSeries:
 
     @property
     def norm(self) -> Array:
-        """The L2 norm of the finite values."""
-        return self.rows["norm"]
+        """The L2 norm, of the finite values; NaN where there are none."""
+        return np.where(self._has_no_finite, np.nan, self.rows["norm"])
+
+    @property
+    def zeros(self) -> Array:
+        """Return the share of values that are zero; NaN where none is finite."""
+        elements = np.where(self._has_no_finite, 0, self.rows["elements"]).astype(np.float64)
+        return np.asarray(np.divide(self.rows["zero"], elements, out=np.full(len(self), np.nan), where=elements > 0))
 
     @property
     def scalar(self) -> Array:
@@ -125,17 +131,15 @@ class WatchedSeries:
 
     @property
     def mean(self) -> Array:
-        """The mean of the finite values, or NaN if there are none."""
-        rows = self.rows
-        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
-        return np.asarray(np.divide(rows["sum"], finite, out=np.full(len(rows), np.nan), where=finite > 0))
+        """The mean of the finite values; NaN where there are none."""
+        finite = self._finite
+        return np.asarray(np.divide(self.rows["sum"], finite, out=np.full(len(self), np.nan), where=finite > 0))
 
     @property
     def std(self) -> Array:
-        """The standard deviation of the finite values, or NaN if there are none."""
-        rows = self.rows
-        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
-        squares = np.divide(rows["norm"] ** 2, finite, out=np.full(len(rows), np.nan), where=finite > 0)
+        """The standard deviation of the finite values; NaN where there are none."""
+        finite = self._finite
+        squares = np.divide(self.rows["norm"] ** 2, finite, out=np.full(len(self), np.nan), where=finite > 0)
         return np.asarray(np.sqrt(np.maximum(squares - self.mean**2, 0.0)))
 
     @property
@@ -219,6 +223,17 @@ class WatchedSeries:
         some = _is_image_batch(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
         part = (int(self.rows["kept"][look]), *shape[1:]) if some else shape
         return decode(data, int(self.rows["dtype"][look]), part)
+
+    @property
+    def _finite(self) -> Array:
+        """Return the number of finite values."""
+        rows = self.rows
+        return np.asarray((rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64))
+
+    @property
+    def _has_no_finite(self) -> Array:
+        """Return which samples have values of which none is finite."""
+        return np.asarray((self._finite <= 0) & (self.rows["elements"] > 0))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns for pandas: `pandas.DataFrame(series.to_dict())`."""

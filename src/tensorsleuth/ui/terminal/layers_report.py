@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -70,11 +71,17 @@ def _numbers(text: Text, one: LayerOutputStats, form: dict[str, int]) -> None:
     shape, digits = "×".join(map(str, one.shape)) or UNKNOWN, 3 if form is WIDE_COLUMNS else 2
     text.append(f"{cut_start(shape, form['shape'] - 1):<{form['shape']}}" if "shape" in form else "", "not bold")
     for name in ("mean", "std", "norm"):
-        text.append(f"{short_number(getattr(one, name), digits):>{form[name]}}" if name in form else "", "not bold")
+        told = _number(getattr(one, name), one.bad, digits)
+        text.append(f"{told:>{form[name]}}" if name in form else "", "not bold")
     zeros = f"{one.zeros:.0%}" if np.isfinite(one.zeros) else UNKNOWN
     text.append(f"{zeros:>{form['zeros']}}" if "zeros" in form else "", "not bold dim")
     told, style = _dead_units(one)
     text.append(f"{cut_start(told, form['dead']):>{form['dead']}}" if "dead" in form else "", style).append("  ")
+
+
+def _number(number: float, bad: bool, digits: int = 3) -> str:
+    """Format a number of the finite values; NaN if none was finite."""
+    return "NaN" if bad and math.isnan(number) else short_number(number, digits)
 
 
 def _dead_units(one: LayerOutputStats) -> tuple[str, str]:
@@ -124,7 +131,7 @@ def _bars(
         value = float(one.numbers[look])
         length = 1 + round(scale.share(value) * (bar - 1)) if np.isfinite(value) and value > 0 else 0
         _name(text, row, room, width)
-        text.append(f"{short_number(value):>8}  ", "not bold")
+        text.append(f"{_number(value, bool(one.bad[look])):>8}  ", "not bold")
         text.append(f"{'█' * min(max(length, 0), bar):<{bar}}  ", "not bold cyan")
         draw_cells(text, one, scale, cells)
     return _legend(text, scale, legend, before, width)

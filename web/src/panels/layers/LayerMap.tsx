@@ -51,7 +51,7 @@ export function LayerMap({ layers, cells, drawn }: Props) {
           onPointerMove={(event) => (cursor.value = cellAt(event, at, layers))} onPointerLeave={() => (cursor.value = null)}
           onClick={(event) => { const cell = cellAt(event, at, layers); if (cell) visit(cell); }} />
       </div>
-      <Legend scale={scale} drawn={drawn} ends={ends} bad={cells.bad !== null} gaps={numbers.some(Number.isNaN)} />
+      <Legend scale={scale} drawn={drawn} ends={ends} bad={cells.bad !== null} known={numbers.some(Number.isFinite)} gaps={numbers.some((one, cell) => Number.isNaN(one) && !cells.bad?.[cell])} />
     </div>
   );
 }
@@ -63,19 +63,37 @@ function hint(scopes: string): string {
 const SWATCHES = 11;
 const EMPTY: Partial<Record<Measure, string>> = { dead: "empty: not of a Relu", saturated: "empty: not of tanh or sigmoid" };
 
-function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measure; ends: Ends; bad: boolean; gaps: boolean }) {
-  const all = marks(scale, scale.signed ? 6 : SWATCHES);
+interface LegendProps {
+  scale: Scale;
+  drawn: Measure;
+  ends: Ends;
+  bad: boolean;
+  known: boolean; // whether any cell has a number
+  gaps: boolean;
+}
+
+function Legend({ scale, drawn, ends, bad, known, gaps }: LegendProps) {
   return (
     <div class="heat-legend">
+      {known && <Swatches scale={scale} drawn={drawn} ends={ends} />}
+      {bad && <span class="heat-mark"><span class="heat-bad" aria-hidden="true">×</span> holds NaN or ∞</span>}
+      {gaps && <span class="faint">{EMPTY[drawn] ?? "empty: not sampled"}</span>}
+    </div>
+  );
+}
+
+/** One swatch where all numbers are 0. */
+function Swatches({ scale, drawn, ends }: Pick<LegendProps, "scale" | "drawn" | "ends">) {
+  const all = marks(scale, scale.signed ? 6 : SWATCHES);
+  return (
+    <>
       <span>{number(drawn, all[0]!)}</span>
       <span class="heat-scale" aria-hidden="true">
         {all.map((one, at) => <span key={at} title={number(drawn, one)} style={{ background: css(colour(position(one, scale), ends)) }} />)}
       </span>
-      <span>{number(drawn, all.at(-1)!)}</span>
-      {scale.log && <span class="faint">{scale.signed ? `logarithmic, ±${number(drawn, scale.low)} in the middle` : "logarithmic"}</span>}
-      {bad && <span class="heat-mark"><span class="heat-bad" aria-hidden="true">×</span> holds NaN or ∞</span>}
-      {gaps && <span class="faint">{EMPTY[drawn] ?? "empty: not sampled"}</span>}
-    </div>
+      {all.length > 1 && <span>{number(drawn, all.at(-1)!)}</span>}
+      {scale.log && all.length > 1 && <span class="faint">{scale.signed ? `logarithmic, ±${number(drawn, scale.low)} in the middle` : "logarithmic"}</span>}
+    </>
   );
 }
 

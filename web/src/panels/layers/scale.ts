@@ -29,8 +29,9 @@ export function position(value: number, { log, low, high }: Scale): number {
   return Math.sign(value) * (FAINTEST + (1 - FAINTEST) * Math.min(Math.max(share, 0), 1));
 }
 
-/** The numbers that a legend shows, from the smallest to the largest. */
+/** The numbers that a legend shows, from the smallest to the largest; 0 alone if there is no other. */
 export function marks({ log, low, high, signed }: Scale, count: number): number[] {
+  if (high === 0) return [0];
   const up = Array.from({ length: count }, (_, at) => (log ? low * (high / low) ** (at / (count - 1)) : (at / (count - 1)) * high));
   return signed ? [...up.map((one) => -one).reverse(), ...up] : up;
 }

@@ -29,7 +29,7 @@ export function cellWords(layers: Layers, cells: Cells, drawn: Measure, row: num
   const there = [drawn, ...ORDER.filter((one) => one !== drawn)].filter((one) => cells.measures[one] !== undefined && !Number.isNaN(cells.measures[one]![at]!));
   const bad = cells.bad?.[at] ?? 0;
   const { name, shape: sizes } = layers.rows[row]!;
-  const said = there.length ? there.map((one) => `${MEASURES[one]} ${number(one, cells.measures[one]![at]!)}`) : ["no look"];
+  const said = there.length || bad > 0 ? there.map((one) => `${MEASURES[one]} ${number(one, cells.measures[one]![at]!)}`) : ["no look"];
   return [`${name} ${shape(sizes)}`, `step ${count(layers.steps[column]!)}`, ...said, bad > 0 ? `${count(bad)} not finite` : ""].filter(Boolean).join(" · ");
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +24,6 @@ MAX_ROWS, MAX_STEPS = 256, 100  # in a picture
 Measure = Callable[[WatchedSeries], Array]
 
 
-def _share(series: WatchedSeries, part: Array) -> Array:
-    elements = series.rows["elements"].astype(np.float64)
-    return np.asarray(np.divide(part, elements, out=np.full(len(series), np.nan), where=elements > 0))
-
-
 def _bad(series: WatchedSeries) -> Array:
     return np.asarray(sum(series.rows[name].astype(np.float64) for name in ("nan", "neg_inf", "pos_inf")))
 
@@ -36,7 +32,7 @@ COMMON_MEASURES: dict[str, Measure] = {
     "norm": lambda series: series.norm,
     "mean": lambda series: series.mean,
     "std": lambda series: series.std,
-    "zeros": lambda series: _share(series, series.rows["zero"]),
+    "zeros": lambda series: series.zeros,
 }
 MEASURES: dict[str, dict[str, Measure]] = {
     "output": {
@@ -83,9 +79,15 @@ def _picture(opened: OpenRun, found: RunLayerStats, kind: str, series: list[Watc
         "looks": len(steps),
         "rows": [_row(opened, found, one) for one in shown],
         "leftOut": len(series) - len(shown),
-        "measures": {name: packed.floats(grid) for name, grid in measures.items() if np.isfinite(grid).any()},
+        "measures": {name: packed.floats(grid) for name, grid in _known(measures).items()},
         "bad": packed.floats(bad) if np.nan_to_num(bad).any() else None,
     }
+
+
+def _known(measures: dict[str, Array]) -> dict[str, Array]:
+    """Leave out measures without a number; the first stays if all are, so that samples full of NaN are drawn."""
+    known = {name: grid for name, grid in measures.items() if np.isfinite(grid).any()}
+    return known or dict(itertools.islice(measures.items(), 1))
 
 
 def _grid(series: list[WatchedSeries], steps: Array, measure: Measure) -> Array:
