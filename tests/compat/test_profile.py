@@ -5,6 +5,7 @@ What is slow here is as slow as the rest takes, many times over, so that a busy 
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from rich.console import Console
 from tests.compat.looking import marked
 
 from tensorsleuth.analyze.profile import chrome_trace
 from tensorsleuth.analyze.profile.report import ProfileReport, make_profile_report
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.ui.terminal.profile_report import profile_report
 
 Recorded = Callable[..., Trace]
 STEPS = 6
@@ -135,6 +138,33 @@ def test_a_large_product_is_compute_bound_at_its_line(recorded: Recorded) -> Non
     assert found.tables["op"][0].name == "MatMul"
     assert found.tables["line"][0].name == f"{__file__}:{marked('the large product')}"
     assert "MatMul" in found.bottleneck.says and f":{marked('the large product')}" in found.bottleneck.says
+
+
+def test_one_step_of_many_does_not_make_the_verdict(recorded: Recorded) -> None:
+    weight = tf.Variable(tf.ones([800, 800]) * 1e-3)
+
+    @tf.function
+    def train() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.matmul(weight, weight))
+        weight.assign_sub(1e-6 * tape.gradient(loss, weight))
+
+    def program() -> None:
+        slow = Slow()
+        for step in range(12):
+            train()
+            if step == 8:
+                slow.wait()
+
+    found = told(recorded(program))
+    assert found.bottleneck.by == "compute" and found.outliers >= 1 and found.outlier_share > 0.5, found
+    assert found.steps + found.left_out + found.outliers == 12
+    assert found.slowest[0].why.startswith("Python between calls")
+    screen = Console(width=120, file=io.StringIO())
+    screen.print(profile_report(found, "op", 5, 100))
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "without 1 step in which a function ran first and " in shown, shown
+    assert "over 2 times as long as the median" in shown, shown
 
 
 def test_the_parts_of_every_step_add_up_to_it(recorded: Recorded, weight: Any) -> None:

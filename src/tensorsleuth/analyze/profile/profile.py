@@ -20,7 +20,7 @@ from tensorsleuth.trace.reader import Trace
 
 
 class Profile:
-    """The time of one process over some of its steps: all typical steps, or a requested one."""
+    """The time of one process, over some of its steps: all but first runs and outliers, or one that is asked for."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Profile:
         self._all = not alone
         self.python_calls = known[0] if known else read_python_calls(process_index)
         self.steps = known[1] if known else steps_of(process_index, self.python_calls)
-        self.chosen = self.steps.typical if step is None else self._one(step)
+        self.chosen = self.steps.typical & ~self.steps.outliers if step is None else self._one(step)
 
     def _one(self, step: int) -> Array:
         chosen: Array = self.steps.number == step
@@ -62,6 +62,17 @@ class Profile:
     def count(self) -> int:
         """The number of covered steps."""
         return int(self.chosen.sum())
+
+    @property
+    def outliers(self) -> Array:
+        """Return the steps that are left out because they took far longer than most."""
+        return self.steps.outliers & ~self.chosen
+
+    @property
+    def outlier_share(self) -> float:
+        """Return the share of the time that the outliers took."""
+        time = int((self.steps.end - self.steps.begin)[self.outliers].sum())
+        return time / max(time + self.wall, 1)
 
     @property
     def wall(self) -> int:

@@ -21,9 +21,11 @@ class ProfileReport:
     """The answer with all times in nanoseconds."""
 
     run: str
-    step: int | None  # the requested step, if any
-    steps: int  # number of covered steps
-    left_out: int  # steps in which a function or op ran for the first time
+    step: int | None  # where one was asked for
+    steps: int  # that it is about
+    left_out: int  # steps in which something ran for the first time
+    outliers: int  # steps that took far longer than the median one, and are not in the sums either
+    outlier_share: float  # of the time of both
     wall: int
     bottleneck: Bottleneck
     parts: dict[str, int]
@@ -46,6 +48,7 @@ class ProfileReport:
             "step": self.step,
             "steps": self.steps,
             "left_out": self.left_out,
+            "outliers": {"steps": self.outliers, "share": self.outlier_share},
             "ms_per_step": self.wall / 1e6 / max(self.steps, 1),
             "verdict": asdict(self.bottleneck),
             "split": {part: time / max(self.wall, 1) for part, time in self.parts.items()},
@@ -65,7 +68,7 @@ def make_profile_report(trace: Trace, step: int | None = None) -> tuple[ProfileR
         trace.path.name,
         step,
         profile.count,
-        0 if step is not None else len(profile.steps) - profile.count,
+        *((0, 0, 0.0) if step is not None else _left_out(profile)),
         profile.wall,
         find_bottleneck(profile),
         profile.parts,
@@ -74,6 +77,12 @@ def make_profile_report(trace: Trace, step: int | None = None) -> tuple[ProfileR
         list(_notes(trace, profile)),
     )
     return made, profile
+
+
+def _left_out(profile: Profile) -> tuple[int, int, float]:
+    """Return how many steps are not in the sums: first runs, and outliers with their share of the time."""
+    outliers = int(profile.outliers.sum())
+    return len(profile.steps) - profile.count - outliers, outliers, profile.outlier_share
 
 
 def part_title(part: str) -> str:

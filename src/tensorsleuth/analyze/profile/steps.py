@@ -11,6 +11,8 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
+OUTLIER_FACTOR = 2  # times the median step
+
 
 @dataclass(frozen=True)
 class StepBounds:
@@ -32,6 +34,13 @@ class StepBounds:
         """Return which steps had no first run of a function; all steps if every step had one."""
         usual = np.array([not new for new in self.first_runs], bool)
         return usual if usual.any() else np.ones(len(self.first_runs), bool)
+
+    @property
+    def outliers(self) -> Array:
+        """Return the typical steps that took far longer than the median of them."""
+        times, typical = self.end - self.begin, self.typical
+        median = float(np.median(times[typical])) if len(self) else 0.0
+        return np.asarray(typical & (times > OUTLIER_FACTOR * median))
 
 
 def steps_of(process_index: ProcessIndex, python_calls: PythonCalls) -> StepBounds:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.analyze.profile.report import ProfileReport, part_title
+from tensorsleuth.analyze.profile.steps import OUTLIER_FACTOR
 from tensorsleuth.analyze.profile.time_tables import TimeRow
 from tensorsleuth.core.formatting import plural, printable
 
@@ -36,13 +37,18 @@ def _about(profile_report: ProfileReport) -> str:
     usual = milliseconds(profile_report.wall / max(profile_report.steps, 1))
     if profile_report.step is not None:
         return f"Step {profile_report.step}: {usual}"
-    without = (
-        f"; without {plural(profile_report.left_out, 'step')} in which a function ran for the first time"
-        if profile_report.left_out
-        else ""
-    )
     each = f"{plural(profile_report.steps, 'step')}, {usual}{' each' if profile_report.steps != 1 else ''}"
-    return f"{each}{without}"
+    without = " and ".join(_left_out(profile_report))
+    return f"{each}; without {without}" if without else each
+
+
+def _left_out(profile_report: ProfileReport) -> Iterator[str]:
+    if profile_report.left_out:
+        yield f"{plural(profile_report.left_out, 'step')} in which a function ran first"
+    if profile_report.outliers:
+        share = percent(profile_report.outlier_share)
+        slow = plural(profile_report.outliers, "step")
+        yield f"{slow} over {OUTLIER_FACTOR} times as long as the median ({share} of the time)"
 
 
 def _split(profile_report: ProfileReport) -> Table:
