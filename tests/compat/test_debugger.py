@@ -112,6 +112,10 @@ def test_ls_and_ps_take_the_options_of_tfdbg(debugger: Debugger) -> None:
     assert FILE in said(debugger, "ls -n model/head/Log") and FILE not in said(debugger, "ls -n no_such_op")
     assert "# log" in said(debugger, f"ps {FILE} -b {marked('log')}")
     assert "# log" not in said(debugger, f"ps {FILE} -b {marked('log') + 200}")
+    named = said(debugger, f"ps {FILE}:{marked('log')} -m 1").splitlines()
+    (at,) = [number for number, line in enumerate(named) if line.endswith("# log")]
+    assert named[at + 1].strip() == "model/head/Log" or named[at + 2].strip().endswith("more: -m 2"), named[at : at + 3]
+    assert "model/head/Log:0" in said(debugger, f"ps {FILE}:{marked('log')} -t")
     assert said(debugger, "li -t Log:0") == said(debugger, "li Log:0")
     assert said(debugger, "lo -t Log:0") == said(debugger, "lo Log:0")
 

@@ -123,6 +123,19 @@ def test_a_filter_fires_once_with_the_value(tmp_path: Path, capfd: pytest.Captur
     assert "has_inf_or_nan" not in said
 
 
+def test_a_filter_may_use_ops_of_tensorflow(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """They run eagerly: the program's graph may be finalized, and the recording does not show them."""
+
+    def has_nan(datum: Any, tensor: Any) -> Any:
+        return datum.dtype == "float32" and tf.reduce_any(tf.math.is_nan(tensor))
+
+    hook = hooks.LocalCLIDebugHook(dump_root=str(tmp_path), tensor_filter_fn=has_nan)
+    monitored(hook, sign=lambda step: 1.0 if step < 2 else -1.0)
+    said = capfd.readouterr().err
+    assert "raised" not in said and said.count("filter tensor_filter_fn: Log:0 (Log)") == 1
+    assert hook.run is not None and not {"IsNan", "Any"} & {op.type for op in tensorsleuth.open(hook.run).ops()}
+
+
 def test_a_filter_that_raises_is_named_and_the_others_are_asked(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Terminal:
     """A process on a terminal of its own."""
 
-    def __init__(self, *command: str, rows: int = 24, columns: int = 80, **environment: str) -> None:
+    def __init__(
+        self, *command: str, rows: int = 24, columns: int = 80, stderr: Any = None, **environment: str
+    ) -> None:
         self._here, there = pty.openpty()
         fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         env = {**os.environ, "TERM": "xterm-256color", **environment}
         self.process = subprocess.Popen(
-            command, stdin=there, stdout=there, stderr=there, env=env, start_new_session=True
+            command, stdin=there, stdout=there, stderr=stderr or there, env=env, start_new_session=True
         )
         os.close(there)
         self.seen = self._begun = ""
@@ -112,6 +115,17 @@ def test_sixteen_colours_and_a_small_window(run: Path) -> None:
         terminal.wait_for("above")
         terminal.press("q")
         assert terminal.process.wait(PATIENCE) == 0
+    finally:
+        terminal.close()
+
+
+def test_it_is_drawn_on_the_terminal_if_stderr_goes_to_a_file(run: Path, tmp_path: Path) -> None:
+    with open(tmp_path / "stderr", "w") as file:
+        terminal = Terminal(*SLEUTH, "debug", str(run), stderr=file)
+    try:
+        terminal.wait_for("tensors 1,501/3,000")
+        terminal.press("q")
+        assert terminal.process.wait(PATIENCE) == 0 and not (tmp_path / "stderr").read_text()
     finally:
         terminal.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ class SessionRecording:
         """Turn recording on or off for the next runs of sessions."""
         if self._recording is not None:
             self._recording.pause_sessions(not wanted)
+
+    def unseen(self) -> AbstractContextManager[None]:
+        """Run ops of filters, which are not the program's."""
+        recorder = self._recording.recorder if self._recording is not None else None
+        return recorder.unseen() if recorder is not None else nullcontext()
 
     def went_bad(self) -> bool:
         """Return whether this run had more bad values than any before: masked infinities recur in each run."""

@@ -11,6 +11,7 @@ import numpy as np
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 from tensorsleuth.trace.reader import Trace
 
@@ -97,7 +98,8 @@ class TensorFilters:
 def _holds(name: str, tensor_filter: TensorFilter, datum: Datum, value: Any) -> bool:
     """Apply a filter. If it raises, report it once and apply the others."""
     try:
-        return bool(tensor_filter(datum, value))
+        with tf.eagerly():
+            return bool(tensor_filter(datum, value))
     except Exception as error:
         what = f"the tensor filter {name} raised {type(error).__name__} at {datum.tensor_name} ({datum.dtype}): {error}"
         first = name not in _raised

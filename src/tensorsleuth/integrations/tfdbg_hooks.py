@@ -40,7 +40,8 @@ class FilterRunner:
         if self._filters.only_health and not went_bad:
             return []
         trace = self._recording.trace()
-        hits = self._filters.hits(trace) if trace is not None else []
+        with self._recording.unseen():
+            hits = self._filters.hits(trace) if trace is not None else []
         for name, datum in hits:
             where = f" at {datum.file}:{datum.line}" if datum.file else ""
             console.say(f"filter {name}: {datum.tensor_name} ({datum.op}){where}, step {datum.step}")

@@ -7,7 +7,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,17 @@ class Recorder:
         """Stop recording the program's ops, so that it runs as fast as bare. Still note scopes and gradients."""
         if not any(observer.sees_all for observer in self.observers):
             self._pausable_patches.undo()
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Run ops that are not the program's."""
+        sees = bool(self._pausable_patches)
+        self.pause()
+        try:
+            yield
+        finally:
+            if sees:
+                self.resume()
 
     def _make_replay_buffer(self, make_keeper: Callable[[], ReplayStore]) -> ReplayBuffer:
         keeper = make_keeper()

@@ -239,6 +239,11 @@ def as_text(name: str | bytes) -> str:
     return name.decode() if isinstance(name, bytes) else name
 
 
+def eagerly() -> Any:
+    """Run ops eagerly meanwhile, beside the graph of a program of TensorFlow 1."""
+    return context.eager_mode()
+
+
 def executing_eagerly() -> bool:
     return bool(context.executing_eagerly())
 

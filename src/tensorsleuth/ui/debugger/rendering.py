@@ -46,7 +46,7 @@ def _block(block: Block) -> RenderableType:
         case TableBlock():
             return _table(block)
         case CodeBlock():
-            return Group(*(render_code_line(line) for line in block.lines))
+            return Group(*(text for line in block.lines for text in (render_code_line(line), *_notes(line))))
         case VerdictBlock():
             return verdict(block.diagnosis)
 
@@ -67,6 +67,11 @@ def _table(block: TableBlock) -> RichTable:
     for row, tone in zip(block.rows, tones):
         table.add_row(*(RichText(printable(cell)) for cell in row), style=STYLES[tone])
     return table
+
+
+def _notes(line: CodeLine) -> list[RichText]:
+    indent = " " * (MARGIN_WIDTH + 12)
+    return [RichText(f"{indent}{printable(note)}", style=STYLES[Tone.DIM]) for note in line.notes]
 
 
 def render_code_line(line: CodeLine, digits: int = 4) -> RichText:

@@ -48,6 +48,7 @@ class CodeLine:
     margin: str = ""
     tone: Tone = Tone.DIM
     here: bool = False
+    notes: tuple[str, ...] = ()  # lines below it
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -257,5 +260,21 @@ def open_debugger(debugger: Debugger) -> None:
     if app.console.color_system == "standard":
         app.theme = (
             ANSI_THEME if ANSI_THEME in app.available_themes else app.theme
-        )  # the terminal's own colours, not the nearest to ours
-    app.run()
+        )  # the terminal's own, not the nearest to ours
+    with _screen_on_terminal():
+        app.run()
+
+
+@contextmanager
+def _screen_on_terminal() -> Iterator[None]:
+    """Let Textual draw on the terminal if stderr, which it draws on, goes to a file."""
+    stdout, stderr = sys.__stdout__, sys.__stderr__
+    if (stderr is not None and stderr.isatty()) or stdout is None or not stdout.isatty():
+        yield
+        return
+    with open(os.dup(stdout.fileno()), "w") as terminal:
+        sys.__stderr__ = terminal  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            sys.__stderr__ = stderr  # type: ignore[misc]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
+
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.op_filter import find_file
+from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import Debugger
 from tensorsleuth.ui.debugger.listing import compile_pattern
 from tensorsleuth.ui.debugger.result import CodeBlock, CodeLine, CommandResult, TableBlock, TextBlock, Tone
 
-CONTEXT_LINES = 12  # lines before and after the selected one
+CONTEXT_LINES = 12  # lines before and after the one that is looked at
+DEFAULT_NAMES = 10  # of the ops or tensors of a line
 
 
 def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
@@ -45,7 +50,28 @@ def print_source(debugger: Debugger, arguments: Arguments) -> CommandResult:
     lines = tuple(one for one in code.lines if line is None or abs(one.number - line) <= around)
     if arguments.line_begin is not None:
         lines = tuple(one for one in code.lines if one.number >= arguments.line_begin)
+    if arguments.tensors or arguments.most is not None:
+        names = _names_by_line(debugger, path, arguments.tensors)
+        most = DEFAULT_NAMES if arguments.most is None else max(arguments.most, 0)
+        lines = tuple(replace(one, notes=_first_names(names[one.number], most)) for one in lines)
     return CommandResult((TextBlock(path, Tone.TITLE), CodeBlock(path, lines)))
+
+
+def _names_by_line(debugger: Debugger, path: str, tensors: bool) -> dict[int, list[str]]:
+    """The ops that each line of a file made, or their outputs."""
+    names: dict[int, dict[str, None]] = defaultdict(dict)
+    for op in debugger.trace.ops():
+        if op.file == path and op.line is not None:
+            names[op.line].update(dict.fromkeys(_tensor_names(op) if tensors else [op.name]))
+    return defaultdict(list, {line: list(found) for line, found in names.items()})
+
+
+def _tensor_names(op: Op) -> list[str]:
+    return [f"{op.name}:{output}" for output in range(op.outputs)]
+
+
+def _first_names(names: list[str], most: int) -> tuple[str, ...]:
+    return (*names[:most], *([f"{len(names) - most:,} more: -m {len(names)}"] if len(names) > most else []))
 
 
 def _sources(debugger: Debugger) -> dict[str, str]:
@@ -95,7 +121,15 @@ COMMANDS = (
             option("file", help="a path or its end, also with a line: train.py:18", nargs="?"),
             option("-l", "--line", "--line_beginning", help="show the lines around this one", type=int),
             option("-b", "--line_begin", help="print from this line on", type=int),
-            option("--around", help=f"the number of lines around it  [default: {CONTEXT_LINES}]", type=int),
+            option("-t", "--tensors", help="name the tensors that each line made", action="store_true"),
+            option(
+                "-m",
+                "--max_elements_per_line",
+                dest="most",
+                help=f"name at most so many ops (with -t tensors) of each line, {DEFAULT_NAMES} with -t",
+                type=int,
+            ),
+            option("--around", help=f"how many lines around, {CONTEXT_LINES}", type=int),
         ),
         ("print_source",),
         "ps train.py:18",
