@@ -55,7 +55,24 @@ def give_to_python() -> None:
     step(tf.constant(BATCH))
 
 
+def read_as_array() -> None:
+    np.asarray(smallest_above(BATCH, 5.0))  # got
+
+
+def read_by_array_method() -> None:
+    smallest_above(BATCH, 5.0).__array__()  # got
+
+
+def read_in_numpy() -> None:
+    np.mean(smallest_above(BATCH, 5.0))  # got
+
+
+def read_memory() -> None:
+    memoryview(tf.fill([4096], np.float32(np.inf))[:2000])  # got
+
+
 GETS = [read_from_function, read_eager_value, fetch_from_session, read_data_with_holes, give_to_python]
+GETS += [read_as_array, read_by_array_method, read_in_numpy, read_memory]
 
 
 @pytest.mark.parametrize("program", GETS, ids=lambda one: one.__name__)
@@ -64,6 +81,43 @@ def test_a_bad_number_that_python_gets_and_nothing_explains(recorded: Recorded, 
     lines = [number for number in _lines_of(program) if f"test_unclear.py:{number}," in found.unclear[0].what]
     assert found.verdict == "unknown" and not found.findings and found.unjudged is None
     assert lines and (found.unclear[0].command or "").startswith("sleuth debug ")
+
+
+def test_a_large_array_from_before_the_recording_is_looked_at_when_python_reads_it(recorded: Recorded) -> None:
+    before = tf.fill([4096], np.float32(np.nan))
+    for read in (np.asarray, type(before).numpy):
+        found = diagnosis(recorded(lambda read=read: (tf.ones([2]) + 1.0, read(before))))
+        assert "Python got a NaN" in found.unclear[0].what
+
+
+def test_code_of_ours_that_reads_a_bad_tensor_is_not_the_program(recorded: Recorded) -> None:
+    from tensorsleuth.live.watch.table import row_of
+
+    def program() -> None:
+        nan = tf.reduce_min(tf.where(tf.constant(BATCH) > 5.0, BATCH, np.inf))
+        row_of("nan", nan)
+
+    assert diagnosis(recorded(program)).verdict == "healthy"
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_function_that_is_not_covered_is_a_doubt_only_if_it_writes_variables(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    from tensorsleuth.recording.functions import function_copy
+
+    monkeypatch.setattr(function_copy, "MAX_WATCHED_NODES", -1)
+    total = tf.Variable(1.0)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        if writes:
+            total.assign_add(tf.reduce_sum(x))
+        return tf.reduce_sum(x)
+
+    found = diagnosis(recorded(lambda: float(step(tf.constant(BATCH)))))
+    assert found.verdict == ("unknown" if writes else "healthy"), found
+    assert not writes or "the inside of " in found.unclear[0].what
 
 
 def _lines_of(program: Any) -> list[int]:

@@ -237,6 +237,7 @@ _SIGNATURES_UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_made": (None, [c_uint64, c_uint32]),
     "sleuth_note_reads": (None, [py_object, c_void_p, c_void_p, c_void_p, c_int, c_void_p]),
     "sleuth_any_bad": (c_int, [py_object]),
+    "sleuth_listen_to_reads": (c_int, [py_object, py_object, c_int]),
     "sleuth_born": (None, [py_object, c_int, POINTER(RowPlace)]),
 }
 

@@ -43,6 +43,15 @@ def is_user_file(path: str) -> bool:
     return not is_framework_file(path) and not _is_installed(path)
 
 
+def is_ours(frame: FrameType | None) -> bool:
+    """Return whether our code runs on this stack, and not the program."""
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
+
+
 class CallSites:
     """Interns call stacks, without frames of frameworks."""
 

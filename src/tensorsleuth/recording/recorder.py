@@ -103,7 +103,8 @@ class Recorder:
         self._keras.apply()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
-        patches.watch_values(self._patches, self.observers, BadReads(self.catalog, sites).note_read)
+        bad_reads = BadReads(self.catalog, sites, self.sink, self.settings.sees_all_values)
+        patches.watch_values(self._patches, self.observers, bad_reads, self.sink.native)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)

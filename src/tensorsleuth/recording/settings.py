@@ -29,6 +29,12 @@ class Settings:
     probe: str = "auto"
     inside_every: int = DEFAULT_INSIDE_EVERY  # sample the model every so many steps; 0 for never
 
+    @property
+    def sees_all_values(self) -> bool:
+        """Return whether the values of all ops are looked at."""
+        is_partial = self.op_regex is not None or self.tensor_dtypes is not None
+        return Mode.CURT_HEALTH <= self.mode <= Mode.FULL_TENSOR and not is_partial
+
     def differences(self, other: Settings) -> list[str]:
         """Return the settings that differ, as `name: mine, not theirs`."""
         return [

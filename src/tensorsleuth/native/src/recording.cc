@@ -178,6 +178,8 @@ uint64_t current_session() { return current.load(std::memory_order_relaxed); }
 
 bool recording(uint64_t session) { return session && current.load(std::memory_order_relaxed) == session; }
 
+uint64_t bad_rows() { return bad_seen.load(std::memory_order_relaxed); }
+
 uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 namespace {
@@ -325,7 +327,7 @@ SLEUTH_API uint64_t sleuth_bad_in_functions() { return sleuth::bad_in_functions.
 SLEUTH_API uint64_t sleuth_latest_call() { return sleuth::calls_made.load(); }
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::training_step = step; }
 SLEUTH_API int64_t sleuth_step() { return sleuth::training_step; }
-SLEUTH_API uint64_t sleuth_bad() { return sleuth::bad_seen.load(std::memory_order_relaxed); }
+SLEUTH_API uint64_t sleuth_bad() { return sleuth::bad_rows(); }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
 SLEUTH_API void sleuth_call(sleuth::Call* call) {
   call->thread = sleuth::thread_number();

@@ -40,6 +40,7 @@ struct Writing {
 
 uint64_t current_session();  // 0 if there is no recording
 bool recording(uint64_t session);
+uint64_t bad_rows();  // recorded so far, of all recordings of this process
 // The current training step.
 int64_t step_now();
 bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // returns whether it is bad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.layout.rows import MIN_BUFFER_BYTES, NO_UID, CallKind
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.recording.backends.sink import Sink
-from tensorsleuth.recording.call_sites import CallSites
+from tensorsleuth.recording.call_sites import CallSites, is_ours
 from tensorsleuth.recording.eager.op_sites import OpSites
 from tensorsleuth.recording.eager.text_inputs import TextInputs
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
@@ -22,9 +23,11 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MAX_NOTED_PER_OP = 8  # how often to record the inputs of an op with bad outputs, for each place in the program
-MAX_BAD_READS = 1000  # the most reads to record
-_NUMBER_KINDS = "fcV"  # NumPy's kinds: float, complex, and V for other types such as bfloat16
+MAX_NOTED_PER_OP = 8  # at what went into an op that made something bad, for each place in the program
+MAX_BAD_READS = 1000  # that are noted
+SMALL_READ = 1024  # values: losses, metrics, anything that is printed. native/src/eager/buffer_reads.h has it in bytes
+_SCALARS = (np.float32, np.float64, np.float16)
+_NUMBER_KINDS = "fcV"  # of NumPy: floats, complex numbers, and V for those that NumPy has not, as bfloat16
 
 
 class Feeds:
@@ -84,23 +87,47 @@ class Feeds:
 
 
 class BadReads:
-    """Records which tensors with NaN or infinite values Python reads as numbers."""
+    """Notes which tensors with a NaN or an infinity in them become numbers of Python.
 
-    def __init__(self, catalog: CatalogWriter, call_sites: CallSites) -> None:
+    A look at every large array that Python reads would cost as much as the copy itself, mostly for nothing: the op that
+    made it was recorded, so if it were bad the sink would know of something bad. So a large array is looked at only if
+    the sink does, or if the tensor may have been made unseen. Small ones are always looked at, wherever they come from.
+    """
+
+    def __init__(self, catalog: CatalogWriter, call_sites: CallSites, sink: Sink, sees_all_values: bool) -> None:
         self._catalog = catalog
         self._sites = call_sites
+        self._sink = sink
+        self.trusts_rows = sees_all_values
         self._noted: set[int] = set()
 
     def note_read(self, tensor: Any, value: Any) -> None:
-        """Record that Python reads a tensor, if its value is bad."""
-        kind = value.dtype.kind if hasattr(value, "dtype") else ""  # a string is a bytes object
-        if not kind or kind not in _NUMBER_KINDS or len(self._noted) >= MAX_BAD_READS:
+        """Python reads a tensor by one of its methods."""
+        if isinstance(value, _SCALARS) and math.isfinite(value):  # a loss, after every batch: no array for that
+            return
+        if hasattr(value, "dtype") and (value.size <= SMALL_READ or self._may_be_bad(tensor)):  # a text is bytes
+            self._note(tensor, value, 4)
+
+    def note_buffer_read(self, tensor: Any) -> None:
+        """Python reads a bad tensor through the buffer protocol; code of ours is not the program."""
+        if not is_ours(sys._getframe(3)):
+            self._note(tensor, tf.array_of(tensor), 4)
+
+    def _may_be_bad(self, tensor: Any) -> bool:
+        is_trusted = self.trusts_rows and not self._catalog.has_gaps and not self._sink.alarm()
+        if is_trusted and self._sink.maker(tensor._id):
+            return False
+        native = self._sink.native
+        return native is None or bool(native.any_bad([tensor]))  # several times as fast as NumPy
+
+    def _note(self, tensor: Any, value: Any, depth: int) -> None:
+        if value.dtype.kind not in _NUMBER_KINDS or len(self._noted) >= MAX_BAD_READS:
             return
         finite = np.isfinite(value)
         if not finite.all() and tensor._id not in self._noted:
             self._noted.add(tensor._id)
             has_nan = bool(np.isnan(value).any())
-            self._catalog.bad_read(int(tensor._id), self._sites.of_caller(3), has_nan, bool(finite.any()))
+            self._catalog.bad_read(int(tensor._id), self._sites.of_caller(depth), has_nan, bool(finite.any()))
 
 
 def _is_large(tensor: Any) -> bool:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorsleuth.native.loader import Native
+from tensorsleuth.recording.eager.feeds import BadReads
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Observers, first_alarm, tell_all
@@ -35,9 +37,14 @@ class Patches:
 
     def __init__(self) -> None:
         self._saved: list[tuple[Any, str, Any, Any]] = []
+        self._undo_actions: list[Callable[[], Any]] = []
 
     def __bool__(self) -> bool:
         return bool(self._saved)
+
+    def at_undo(self, action: Callable[[], Any]) -> None:
+        """Have something else undone too, that is no attribute."""
+        self._undo_actions.append(action)
 
     def replace(self, owner: Any, name: str, new: Any) -> Any:
         """Replace an attribute by `new`, and return the old value."""
@@ -81,6 +88,9 @@ class Patches:
             if getattr(owner, name) is new:
                 setattr(owner, name, old)
         self._saved.clear()
+        for action in self._undo_actions:
+            action()
+        self._undo_actions.clear()
 
 
 def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
@@ -224,19 +234,24 @@ def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
     disguise(enter, real)
 
 
-def watch_values(patches: Patches, observers: Observers, note_read: Callable[[Any, Any], None]) -> None:
-    """Report eager tensors that Python reads as numbers, by `numpy()`, `float()` or `print`."""
+def watch_values(patches: Patches, observers: Observers, bad_reads: BadReads, native: Native | None) -> None:
+    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`, `np.asarray`."""
 
     def to_numpy(self: Any) -> Any:
         alarm = first_alarm(observers.on_python_value, self)
         if alarm is not None:
             raise alarm
         value = real(self)
-        harmless(note_read, self, value)
+        harmless(bad_reads.note_read, self, value)
         return value
+
+    def to_buffer(tensor: Any) -> None:
+        harmless(bad_reads.note_buffer_read, tensor)
 
     real = patches.replace(tf.TensorBase, "_numpy", to_numpy)
     disguise(to_numpy, real)
+    if native is not None and native.listen_to_reads(tf.EagerTensor, to_buffer, not bad_reads.trusts_rows):
+        patches.at_undo(lambda: native.listen_to_reads(tf.EagerTensor, None, 0))
 
 
 def watch_tapes(

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <vector>
 
+#include "eager/buffer_reads.h"
 #include "eager/eager_layer_stats.h"
 #include "eager/eager_place.h"
 #include "eager/python_abi.h"
@@ -24,21 +25,6 @@ constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *in
 
 std::atomic<uint64_t> eager_writes{0};  // ops that have written a variable
 std::atomic<bool> suspicious{false};    // the guard knows of bad tensors: call it before an op writes a variable
-
-struct Seen {  // the op that made a tensor, or took it first: a bounded table for gradients
-  uint64_t key;
-  uint32_t op;
-};
-constexpr uint64_t kSeen = 1 << 16;
-Seen made[kSeen], took[kSeen];
-
-uint64_t number_of(Object* owner, Object* attribute) {
-  Object* value = PyObject_GetAttr(owner, attribute);
-  if (!value) return PyErr_Clear(), 0;
-  uint64_t number = PyLong_AsUnsignedLongLong(value);
-  Py_DecRef(value);
-  return number;
-}
 
 uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
@@ -69,7 +55,7 @@ struct Uids {
   bool strange() const {
     if (variables) return true;
     for (uint64_t uid : list)
-      if (uid == kNoUid || made[uid % kSeen].key != uid || !made[uid % kSeen].op) return true;
+      if (uid == kNoUid || !is_made(uid)) return true;
     return false;
   }
 
@@ -329,15 +315,10 @@ bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int 
 bool is_bad(Object* tensor) {
   TensorView view{};
   Buffer buffer;
-  Object* datatype = PyObject_VectorcallMethod(hook.datatype_enum, &tensor, 1, nullptr);
-  if (!datatype) return PyErr_Clear(), false;
-  int dtype = int(PyLong_AsUnsignedLongLong(datatype));
-  Py_DecRef(datatype);
-  if (!dense_view(tensor, dtype, &buffer, &view)) return false;
-  Health health;
-  look(view.data, view.elements, dtype, kCurt, &health);
+  if (!dense_view(tensor, 0, &buffer, &view)) return false;
+  bool bad = is_bad(tensor, view.data, view.elements);
   PyBuffer_Release(&buffer);
-  return health.first_bad != ~0ull;
+  return bad;
 }
 
 Object* keep(Object* tuple, Size index) {
@@ -393,6 +374,11 @@ SLEUTH_API int sleuth_any_bad(sleuth::py::Object* tensors) {
   return 0;
 }
 
+// Returns whether `listener` will hear of bad tensors that Python reads through the buffer protocol. None ends it.
+SLEUTH_API int sleuth_listen_to_reads(sleuth::py::Object* type, sleuth::py::Object* listener, int everything) {
+  return sleuth::listen_to_reads(type, listener, everything != 0);
+}
+
 SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }
 SLEUTH_API uint64_t sleuth_eager_writes() { return sleuth::eager_writes.load(); }
 
@@ -403,8 +389,7 @@ SLEUTH_API void sleuth_made(uint64_t uid, uint32_t op) { sleuth::made[uid % sleu
 
 // Returns the eager op that made the tensor `uid`, or 0.
 SLEUTH_API uint32_t sleuth_maker(uint64_t uid) {
-  auto& seen = sleuth::made[uid % sleuth::kSeen];
-  return seen.key == uid ? seen.op : 0;
+  return sleuth::is_made(uid) ? sleuth::made[uid % sleuth::kSeen].op : 0;
 }
 
 // Returns the eager op of that type whose first input was the tensor `uid`, or 0.

@@ -53,6 +53,23 @@ struct Hook {
 thread_local uint32_t scope = 0;    // Python's current name scope: one source line may run in several layers
 thread_local uint32_t forward = 0;  // while a gradient function runs: the op that it differentiates
 
+struct Seen {  // the op that made a tensor, or took it first: a bounded table for gradients
+  uint64_t key;
+  uint32_t op;
+};
+constexpr uint64_t kSeen = 1 << 16;
+Seen made[kSeen], took[kSeen];
+
+bool is_made(uint64_t uid) { return made[uid % kSeen].key == uid && made[uid % kSeen].op; }
+
+uint64_t number_of(Object* owner, Object* attribute) {
+  Object* value = PyObject_GetAttr(owner, attribute);
+  if (!value) return PyErr_Clear(), 0;
+  uint64_t number = PyLong_AsUnsignedLongLong(value);
+  Py_DecRef(value);
+  return number;
+}
+
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
   return hash ^ (hash >> 29);

@@ -41,6 +41,7 @@ constexpr int kStrided = 0x18;   // PyBUF_STRIDES | PyBUF_ND
   X(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*)) \
   X(Object*, PyObject_GetAttr, (Object*, Object*))                                  \
   X(Object*, PyObject_Type, (Object*))                                              \
+  X(void*, PyType_GetSlot, (Object*, int))                                          \
   X(int, PyObject_GetBuffer, (Object*, Buffer*, int))                               \
   X(void, PyBuffer_Release, (Buffer*))                                              \
   X(unsigned long long, PyLong_AsUnsignedLongLong, (Object*))                       \

@@ -9,7 +9,11 @@ namespace sleuth {
 using namespace py;
 
 bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
-  if (PyObject_GetBuffer(tensor, buffer, kStrided)) return PyErr_Clear(), false;
+  bool before = busy;
+  busy = true;  // this is not the program's read
+  int error = PyObject_GetBuffer(tensor, buffer, kStrided);
+  busy = before;
+  if (error) return PyErr_Clear(), false;
   view->data = buffer->buf;
   view->bytes = uint64_t(buffer->len);
   view->elements = buffer->itemsize ? uint64_t(buffer->len / buffer->itemsize) : 0;
