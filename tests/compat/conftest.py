@@ -36,6 +36,8 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(one, name) for one in keras.callback_lists() for name in ("on_train_batch_begin", "on_train_end")]
     places += [(tf.StrategyExtended, "call_for_each_replica"), (tf.Server, "__init__")]
     places += [(one, "_initialize") for one in keras.variable_classes()]
+    places += [(owner, method) for _, owner, method in keras.naming_methods()]
+    places += [(tf.PolymorphicFunction, "__init__")]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 
 

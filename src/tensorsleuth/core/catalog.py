@@ -17,12 +17,35 @@ _FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape di
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """An expression of a file. Columns count bytes of UTF-8 from 0, as Python's own do."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int  # behind its last letter
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One line of a call stack."""
 
     file: str
     line: int
     function: str
+    span: Span | None = field(default=None, compare=False)  # the expression, where Python told
+    shown_at: Frame | None = field(default=None, compare=False)  # of a line that made something: where it is used
+    layer: str | None = field(default=None, compare=False)  # of the op that it is the line of
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """The expression of the program that made a layer, a model, an optimizer or a loss."""
+
+    kind: str  # layer, model, optimizer, loss or compile
+    name: str
+    type: str  # the name of its class
+    frame: Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +176,8 @@ class FunctionTrace:
     file: str | None  # of the Python function
     line: int | None
     function: str
-    owner: int  # the tf.function: each instance of a class has its own for a method
+    owner: int  # which tf.function: each instance of a class has its own of a method
+    made: Frame | None = None  # the expression that made the tf.function
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +205,7 @@ class Catalogue:
     )  # instance -> the dataset op that runs it, its site
     scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> the program's names of its scopes
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
+    creations: list[Creation] = field(default_factory=list)  # in the order in which they were made
     unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
     failures: list[FailedCall] = field(default_factory=list)
     hidden_failures: list[FailedCall] = field(

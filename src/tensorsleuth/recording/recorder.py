@@ -23,6 +23,7 @@ from tensorsleuth.recording.backends.sink import NativeSink
 from tensorsleuth.recording.call_sites import CallSites, is_user_file
 from tensorsleuth.recording.cluster.remote_functions import JOB_PREFIX, RemoteTasks
 from tensorsleuth.recording.cluster.strategies import StrategyNotes, is_later_replica, task_of_environment
+from tensorsleuth.recording.creation_sites import CreationSites
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
 from tensorsleuth.recording.eager.feeds import BadReads
 from tensorsleuth.recording.eager.op_sites import OpSites
@@ -93,14 +94,19 @@ class Recorder:
     def _watch(self, backend: Backend) -> None:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
+        self.variables = KerasVariables(self.catalog)
+        fit_progress, creations = Lazy(lambda: FitProgress(self.sink)), Lazy(lambda: CreationSites(self.catalog))
+        self._keras = keras = KerasPatches(self._patches, fit_progress, self.variables, creations, self.steps.plan)
+        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
         seeing = self.observers, self._remote, self._replay_buffer, self._texts
         self.callbacks = callbacks = EagerCallbacks(*watching, *seeing)
+        patches.watch_tf_functions(self._patches, callbacks.function_made)
         patches.watch_removals(self._patches, self._removed)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
-        self._keras.apply()
+        self._keras.start()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
         bad_reads = BadReads(self.catalog, sites, self.sink, self.settings.sees_all_values)
@@ -337,6 +343,7 @@ class Recorder:
     def abandon(self) -> None:
         """Undo the patches in a forked child, and leave the parent's files alone."""
         self._pausable_patches.undo()
+        self._keras.stop()
         self._patches.undo()
         patches.unwatch_gradients()
         self._threads.close()
@@ -348,6 +355,7 @@ class Recorder:
         for observer in self.observers:
             harmless(observer.detach)
         self._pausable_patches.undo()
+        self._keras.stop()
         self._patches.undo()
         patches.unwatch_gradients()
         if self._replay_buffer is not None and self._replay_buffer.value is not None:

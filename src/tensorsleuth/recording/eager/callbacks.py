@@ -66,6 +66,10 @@ class EagerCallbacks:
         self._run_copies: set[str] = set()  # watched copies that have run at least once
         self.known_ops: set[str | bytes] = set()  # names of ops, for which the hook need not call `call_function`
 
+    def function_made(self, function: Any) -> None:
+        """The program, or Keras, has made a tf.function."""
+        self._traces().note_made(function)
+
     def intern(self, op: str | bytes, outputs: int, forward: int) -> OpSite:
         """Return the facts that the hook needs about an op at a new call site."""
         return self._places.of_caller(tf.as_text(op), outputs, forward)

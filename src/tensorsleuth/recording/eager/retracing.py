@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
+from tensorsleuth.recording.call_sites import is_user_file
+from tensorsleuth.recording.creation_sites import creating_frame, expression_at
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
@@ -23,6 +26,14 @@ class TraceNotes:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: set[str] = set()
+        self._made: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # where each tf.function was made
+
+    def note_made(self, function: Any) -> None:
+        """A tf.function was made: by the program's own line, unless it is the copy that an object has of a method."""
+        if is_user_file(_code(function)["file"] or ""):
+            frame = creating_frame(function)
+            if frame is not None:
+                self._made[function] = expression_at(frame)
 
     def note_call(self, name: str, call: int, frame: Any) -> None:
         """Record a trace that is about to run as the call with this number on this stack."""
@@ -33,7 +44,8 @@ class TraceNotes:
         concrete = tf.method_owner(frame, tf.ConcreteFunction, MAX_FRAMES_TO_CALL)
         if function is None or concrete is None or name.startswith(_BACKWARD_PREFIX):
             return
-        noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete)}
+        made = self._made.get(function)
+        noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete), "made": made}
         self._catalog.trace(noted | _code(function))
 
 

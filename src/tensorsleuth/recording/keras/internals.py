@@ -18,6 +18,34 @@ VARIABLE_MODULES = ("keras.src.backend.tensorflow.core",)  # defines the variabl
 CALLBACK_MODULES = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
 TRACEBACK_MODULES = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
 
+KERAS_PACKAGES = ("keras", "tf_keras")
+# Methods at whose end a part of a program has its name: what it is, modules, class, method.
+NAMING_METHODS = (
+    ("layer", ("keras.src.ops.operation",), "Operation", "__init__"),
+    ("layer", ("keras.src.engine.base_layer", "tf_keras.src.engine.base_layer"), "Layer", "_init_set_name"),
+    ("layer", ("keras.src.engine.functional", "tf_keras.src.engine.functional"), "Functional", "_init_set_name"),
+    ("optimizer", ("keras.src.optimizers.base_optimizer",), "BaseOptimizer", "__init__"),
+    (
+        "optimizer",
+        ("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer"),
+        "_BaseOptimizer",
+        "__init__",
+    ),
+    (
+        "optimizer",
+        ("keras.src.optimizers.legacy.optimizer_v2", "tf_keras.src.optimizers.legacy.optimizer_v2"),
+        "OptimizerV2",
+        "_init_set_name",
+    ),
+    ("loss", ("keras.src.losses.loss", "keras.src.losses", "tf_keras.src.losses"), "Loss", "__init__"),
+    (
+        "compile",
+        ("keras.src.engine.compile_utils", "tf_keras.src.engine.compile_utils"),
+        "LossesContainer",
+        "__init__",
+    ),
+)
+
 
 def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
     """Yield this attribute of each module that is loaded and already defines it."""
@@ -30,6 +58,20 @@ def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
 _PART_MODULES = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
 _MAX_LAYER_DEPTH = 50  # the depth of nested layers
 _WHOLE_LOSS = "compile_loss"  # Keras 3's name for the sum of a model's losses
+
+
+def naming_methods() -> Iterator[tuple[str, type, str]]:
+    """Return what the methods of NAMING_METHODS make, their classes and their names, of each Keras that is loaded."""
+    for kind, modules, name, method in NAMING_METHODS:
+        yield from ((kind, owner, method) for owner in loaded_attributes(modules, name))
+
+
+def part_kind(kind: str, part: Any) -> str | None:
+    """Return whether it is a layer, model, optimizer, loss or compiled losses; None for Keras's other operations."""
+    bases = {base.__name__ for base in type(part).__mro__}
+    if kind == "layer":
+        return "model" if "Model" in bases else "layer" if "Layer" in bases else None
+    return "compile" if kind == "loss" and type(part).__name__ == "CompileLoss" else kind
 
 
 def scope_owner(frame: Any, scope: str) -> str | None:

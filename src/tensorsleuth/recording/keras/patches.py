@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 from tensorsleuth.core.fit_position import Phase
+from tensorsleuth.recording.creation_sites import CreationSites
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.keras.fit_batches import FitProgress
@@ -23,14 +27,36 @@ class KerasPatches:
         self,
         patches: Patches,
         batches: Lazy[FitProgress],
-        variables: Lazy[KerasVariables],
+        variables: KerasVariables,
+        creations: Lazy[CreationSites],
         plan: Callable[[int, int], None],
     ) -> None:
         self._patches = patches
+        self._creations = creations
         self._variables = variables
         self._batches = batches
         self._plan = plan  # gets the number of remaining and of all steps of a fit
         self._changed: set[int] = set()  # ids of patched modules and classes, which are never unloaded
+
+    def start(self) -> None:
+        """Apply them now, and again when the program imports Keras, before it makes its first layer."""
+        self.apply()
+        sys.meta_path.insert(0, self)
+
+    def stop(self) -> None:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find nothing: Python asks for each module that is not loaded yet, which tells that Keras is being imported.
+
+        Keras loads all of its code before the last of its public modules, `keras.utils` and the like.
+        """
+        package, _, module = name.partition(".")
+        if package in keras.KERAS_PACKAGES and module and "." not in module:
+            harmless(self.apply)
+        return None
 
     def apply(self) -> None:
         """Patch newly loaded parts. The recorder calls this often, so that it happens before the first `fit`."""
@@ -38,6 +64,8 @@ class KerasPatches:
             self._once(callbacks, self._watch_callbacks)
         for variable in keras.variable_classes():
             self._once(variable, self._watch_variables)
+        for kind, owner, method in keras.naming_methods():
+            self._watch_naming(kind, owner, method)
         for module in keras.traceback_modules():
             self._once(module, lambda module: exclude_our_frames(self._patches, module))
 
@@ -45,6 +73,12 @@ class KerasPatches:
         if id(part) not in self._changed:
             self._changed.add(id(part))
             harmless(change, part)
+
+    def _watch_naming(self, kind: str, owner: type, method: str) -> None:
+        def named(part: Any) -> None:
+            self._creations().note(keras.part_kind(kind, part), part)
+
+        self._once(owner, lambda owner: self._patches.listen(owner, method, after=[named]))
 
     def _watch_variables(self, variable: type) -> None:
         self._patches.listen(variable, "_initialize", after=[lambda one: self._variables().note_variable(one)])

@@ -19,7 +19,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.distribute import distribute_lib
 from tensorflow.python.eager import backprop, context, core, execute
-from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
+from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function, polymorphic_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
 from tensorflow.python.training import server_lib
@@ -27,6 +27,7 @@ from tensorflow.python.util import nest, traceback_utils
 
 from tensorsleuth.core.ops.kinds import writes_variables
 
+PolymorphicFunction: Any = polymorphic_function.Function
 FunctionDef: Any = function_pb2.FunctionDef
 FunctionDefLibrary: Any = function_pb2.FunctionDefLibrary
 NodeDef: Any = node_def_pb2.NodeDef

@@ -93,6 +93,11 @@ class Patches:
         self._undo_actions.clear()
 
 
+def watch_tf_functions(patches: Patches, made: Callable[[Any], None]) -> None:
+    """Hear of each tf.function that is made."""
+    patches.listen(tf.PolymorphicFunction, "__init__", after=[made])
+
+
 def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
     """Call `forget` when TensorFlow drops a function."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tensorsleuth.core.catalog import EagerOp, Frame, Instance, Node, Site
@@ -14,7 +14,9 @@ from tensorsleuth.core.ops.kinds import BRANCHES, CALLS, writes_variables
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
 from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor
 from tensorsleuth.trace.dataflow.unseen_writes import UnseenWrites
+from tensorsleuth.trace.process.creations import Creations
 
+_BUILDING_METHODS = ("__init__", "build")  # of layers that the program wrote: they name their own variables
 _ASSIGNMENT = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
 
@@ -196,9 +198,20 @@ class VariableIndex:
         return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
 
     def creation_line(self, handle: int) -> Frame | None:
-        """Return the line that made a variable."""
+        """The line that made a variable; the line that made its layer or optimizer, unless that is the program's."""
         made = self._call_graphs.by_uid(handle)
-        return made.tensor.site.frame if made is not None and made.tensor.site is not None else None
+        frame = made.tensor.site.frame if made is not None and made.tensor.site is not None else None
+        if frame is not None and frame.function in _BUILDING_METHODS:
+            return frame
+        return self._line_of_owner(handle) or frame
+
+    def _line_of_owner(self, handle: int) -> Frame | None:
+        """The line that made the layer or the optimizer that a variable belongs to."""
+        creations, path = self._call_graphs.process.cached(Creations), self.names.get(handle, "").rpartition("/")[0]
+        owner = creations.of_path(path) if path else None
+        is_optimizers = self._catalogue.variables.get(handle, ("", ""))[1] == "optimizer"
+        owner = creations.only("optimizer") if owner is None and is_optimizers else owner
+        return replace(owner.frame, layer=path if owner.kind == "layer" else None) if owner is not None else None
 
     def name(self, handle: int) -> str:
         """Return a variable's name, or the name that it has on the user's line."""

@@ -10,6 +10,7 @@ from typing import Any
 from tensorsleuth.core.catalog import (
     BadRead,
     Catalogue,
+    Creation,
     EagerOp,
     FailedCall,
     ForwardOp,
@@ -19,6 +20,7 @@ from tensorsleuth.core.catalog import (
     Instance,
     Node,
     Site,
+    Span,
     UnusedTapeVariables,
 )
 from tensorsleuth.core.replay_outcome import Replay, ReplayOutcome
@@ -137,7 +139,12 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
     elif kind == "trace":
         arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
         traced = str(fields["name"]), int(fields["call"]), arguments
-        catalogue.traces.append(FunctionTrace(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
+        made_at = _expression(fields["made"]) if fields.get("made") else None
+        owned = str(fields["function"]), int(fields["owner"])
+        catalogue.traces.append(FunctionTrace(*traced, *_place(fields), *owned, made_at))
+    elif kind == "made":
+        described = str(fields["kind"]), str(fields["name"]), str(fields["type"])
+        catalogue.creations.append(Creation(*described, _expression(fields)))
     elif kind == "bad_read":
         read = BadRead(int(fields["uid"]), int(fields["site"]), bool(fields["nan"]), bool(fields["finite"]))
         catalogue.bad_reads.setdefault(read.uid, read)
@@ -161,6 +168,13 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
 def _place(fields: dict[str, Any]) -> tuple[str | None, int | None]:
     file, line = fields["file"], fields["line"]
     return (None if file is None else str(file)), (None if line is None else int(line))
+
+
+def _expression(fields: dict[str, Any]) -> Frame:
+    line, column, end_line, end_column = fields["span"]
+    known = column is not None and end_line is not None and end_column is not None
+    span = Span(int(line), int(column), int(end_line), int(end_column)) if known else None
+    return Frame(str(fields["file"]), int(line), str(fields["function"]), span)
 
 
 def _drop_strays(catalogue: Catalogue) -> int:

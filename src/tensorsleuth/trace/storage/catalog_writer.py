@@ -97,6 +97,12 @@ class CatalogWriter:
         """Write a variable's name, if its own name is no help; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
+    def creation(self, fields: dict[str, Any]) -> None:
+        """Write the expression that made a part of the program; the text of its file goes along."""
+        with self._lock:
+            self._file(fields["file"])
+            self._write("made", fields)
+
     def unused_tape_variables(self, fields: dict[str, Any]) -> None:
         """Write the variables that tapes watched, with and without a requested gradient."""
         self._write("left_out", fields)

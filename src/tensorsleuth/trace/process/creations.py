@@ -1,0 +1,58 @@
+"""The expressions of the program that made its layers, models, optimizers and losses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tensorsleuth.core.catalog import Creation, Frame
+from tensorsleuth.trace.process.process import ProcessTrace
+
+_NAMED_KINDS = ("loss", "optimizer")  # whose scopes are told with their kind
+
+
+class Creations:
+    """Looks parts up by their names. `process.cached(Creations)` reads the catalogue once."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._by_name: dict[str, list[Creation]] = defaultdict(list)
+        self._by_kind: dict[str, list[Creation]] = defaultdict(list)
+        for one in process.catalogue.creations:
+            self._by_name[one.name].append(one)
+            self._by_kind[one.kind].append(one)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_name)
+
+    def of_path(self, path: str) -> Creation | None:
+        """Return the innermost part of a path, as `sequential/dense_1`, that the program made: a layer, or the end.
+
+        Scopes of others say their kind: `loss mse`. None if several lines made parts of that name.
+        """
+        kind, _, name = path.partition(" ")
+        if name and kind in _NAMED_KINDS:
+            return self._of_kind(kind, name)
+        *around, last = path.split("/")
+        found = self._by_name.get(last) or self._innermost_layers(around)
+        return found[0] if len(_lines(found)) == 1 else None
+
+    def _of_kind(self, kind: str, name: str) -> Creation | None:
+        """Return an optimizer or loss by its name, else the only one, else the only `compile` that takes any."""
+        named = [one for one in self._by_kind.get(kind, []) if one.name == name]
+        return named[0] if len(_lines(named)) == 1 else self.only(kind) or self.only("compile")
+
+    def depth(self, path: str) -> int:
+        """Return how many parts of a path the program made."""
+        return sum(name in self._by_name for name in path.split("/"))
+
+    def _innermost_layers(self, names: list[str]) -> list[Creation]:
+        made = next((found for name in reversed(names) if (found := self._by_name.get(name))), [])
+        return made if all(one.kind == "layer" for one in made) else []
+
+    def only(self, kind: str) -> Creation | None:
+        """Return the one part of a kind, if one line made all."""
+        found = self._by_kind.get(kind, [])
+        return found[0] if len(_lines(found)) == 1 else None
+
+
+def _lines(creations: list[Creation]) -> set[Frame]:
+    return {one.frame for one in creations}
