@@ -36,6 +36,16 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class OtherLine:
+    """A second line that a finding names: where what the first made is used."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+
+
+@dataclass(frozen=True)
 class Finding:
     """A problem in the program, in the user's terms."""
 
@@ -70,6 +80,8 @@ class Finding:
     hops: tuple[int | None, ...] = ()  # for each entry of the chain the index of its tensor
     path: tuple[int, ...] = ()  # indices of all tensors on the path from origin to symptom
     basis: Basis = Basis.BAD_VALUE
+    columns: tuple[int, int] | None = None  # of the expression in `line`: its first letter, and behind its last one
+    shown_at: OtherLine | None = None  # where it shows, if `line` made a layer, optimizer or loss that it is about
 
     @property
     def when(self) -> str:

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.confidence import UNKNOWN_INPUTS
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
@@ -20,15 +18,17 @@ from tensorsleuth.diagnose.doubts import find_doubts
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
+from tensorsleuth.diagnose.fit_positions import batch_of_call, fit_position
+from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import describe_health
 from tensorsleuth.diagnose.log_messages import add_log_messages
+from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes import explain
 from tensorsleuth.diagnose.nan.data_source import arrival_batch
 from tensorsleuth.diagnose.nan.origins import OriginFinder
 from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
-from tensorsleuth.diagnose.needs import Need, recorded_parts
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.rules import rule_findings
@@ -234,23 +234,25 @@ class _ExplainedCase:
     @property
     def finding(self) -> Finding:
         case, story = self.case, self.explanation
-        frame = self._frame
+        cause = story.cause if story else "origin"
+        frame = marked(case.process, self._frame, cause, case.op)
+        fields = source_fields(case.process, frame)
+        fields["layer"] = case.layer if self._is_at_op else fields["layer"]
         row = case.out.row
         computed = story.computed if story else None
         chain = chain_of(case.spread, _HandleNames(case), computed) if not self.masked else ()
         return Finding(
-            cause=story.cause if story else "origin",
+            cause=cause,
             confidence=story.confidence if story else UNKNOWN_INPUTS if self.is_behind_gap else 0.4,
             severity="masked" if self.masked else "error",
             summary=self._summary(frame),
-            **source_fields(case.process, frame),
+            **fields,
             op=case.op,
             name=case.node_name,
             step=self._arrival.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else RECORD_ALL if self.is_behind_gap else None,
-            layer=case.layer if self._is_at_op else None,
-            **_fit_position(case.process, self._arrival.call),
+            **fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),
             seen=_describe_replay(case.process, case.origin.call_graph.call),
@@ -287,13 +289,18 @@ class _ExplainedCase:
     def _frame(self) -> Frame | None:
         if self.explanation is not None and self.explanation.frame is not None:
             return self.explanation.frame
-        site: Site | None = (self.explanation.site if self.explanation is not None else None) or self.case.site
-        return site.frame if site is not None else None
+        site: Site | None = self.explanation.site if self.explanation is not None else None
+        if site is not None:
+            return site.frame
+        site = self.case.site
+        if not self.case.process.catalogue.creations:
+            return site.frame if site is not None else None
+        return LayerLines(self.case.process).line(site, self.case.layer, self.case.op)
 
     def _summary(self, frame: Frame | None) -> str:
         where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
         there = self.case.origin.call_graph
-        step, batch = there.step, _batch_of_call(self.case.process, there.call)
+        step, batch = there.step, batch_of_call(self.case.process, there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
         at = f" at step {step}{fit}" if step is not None and step >= 0 and self._arrival is there else ""
         blame = self._replica_blame
@@ -332,6 +339,7 @@ class _HandleNames(dict[int, str]):
 
 def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     frame = fatal_error.site.frame if fatal_error.site is not None else None
+    frame = marked(process, frame, fatal_error.kind.cause, fatal_error.op)
     where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
     given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)
     seen = tuple(
@@ -343,31 +351,18 @@ def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         confidence=0.9 if fatal_error.kind.fix else 0.5,
         severity="error",
         summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
-        **source_fields(process, frame),
+        **(source_fields(process, frame) | {"layer": fatal_error.layer}),
         op=fatal_error.op,
         name=fatal_error.name,
         step=fatal_error.step,
         iteration=None,
         fix=fatal_error.kind.fix,
-        layer=fatal_error.layer,
-        **_fit_position(process, fatal_error.failure.call),
+        **fit_position(process, fatal_error.failure.call),
         evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
         seen=_describe_replay(process, fatal_error.failure.call),
         call=fatal_error.failure.call,
         tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
     )
-
-
-def _fit_position(process: ProcessTrace, call: int) -> dict[str, Any]:
-    """Return the position in a Keras loop at which a call was made, as fields of a finding."""
-    batch = _batch_of_call(process, call)
-    if batch is None:
-        return {}
-    return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
-
-
-def _batch_of_call(process: ProcessTrace, call: int) -> FitPosition | None:
-    return process.batches.of_call(call) if Need.KERAS_BATCHES in process.cached(recorded_parts) else None
 
 
 def _describe_replay(process: ProcessTrace, call: int) -> str | None:

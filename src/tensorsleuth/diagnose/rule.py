@@ -8,6 +8,8 @@ from enum import IntEnum
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis, Evidence, Finding
+from tensorsleuth.diagnose.fit_positions import position_of_step
+from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -74,7 +76,7 @@ class Rule:
 
     def to_finding(self, process: ProcessTrace, found: RuleFinding) -> Finding:
         """Put a completed finding into the words of `sleuth why`."""
-        frame = found.frame
+        frame = marked(process, found.frame, found.cause, found.op)
         where = f"{frame.file}:{frame.line}" if frame is not None else "An unknown line"
         return Finding(
             cause=found.cause,
@@ -85,6 +87,7 @@ class Rule:
             op=found.op,
             name=found.op,
             step=found.step,
+            **position_of_step(process, found.step),
             iteration=None,
             fix=found.fix,
             evidence=found.evidence,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypedDict
 
-from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.catalog import Frame, Span
+from tensorsleuth.core.finding import OtherLine
 from tensorsleuth.trace.process.process import ProcessTrace
 
 CONTEXT_LINES = 2  # lines of source shown before and after
@@ -19,11 +20,17 @@ class SourceFields(TypedDict):
     function: str | None
     code: str | None
     source: tuple[tuple[int, str], ...]
+    layer: str | None
+    columns: tuple[int, int] | None
+    shown_at: OtherLine | None
 
 
 def source_fields(process: ProcessTrace, frame: Frame | None) -> SourceFields:
     """Return what a finding says of its line. Without a frame nothing is known."""
     return {
+        "layer": frame.layer if frame is not None else None,
+        "columns": _columns(process, frame),
+        "shown_at": _other_line(process, frame.shown_at if frame is not None else None),
         "file": frame.file if frame is not None else None,
         "line": frame.line if frame is not None else None,
         "function": frame.function if frame is not None else None,
@@ -48,3 +55,24 @@ def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[i
     lines = text.splitlines()
     for number in range(max(1, frame.line - CONTEXT_LINES), min(len(lines), frame.line + CONTEXT_LINES) + 1):
         yield number, lines[number - 1]
+
+
+def _other_line(process: ProcessTrace, frame: Frame | None) -> OtherLine | None:
+    return OtherLine(frame.file, frame.line, frame.function, code_at(process, frame)) if frame is not None else None
+
+
+def _columns(process: ProcessTrace, frame: Frame | None) -> tuple[int, int] | None:
+    """Return where the expression of a frame begins and ends in its line, in letters; the line's end if it goes on."""
+    span = frame.span if frame is not None else None
+    text = dict(lines_around(process, frame)).get(span.line) if span is not None else None
+    if span is None or frame is None or text is None or span.line != frame.line:
+        return None
+    begin, end = _letters(text, span)
+    return (begin, end) if 0 <= begin < end else None
+
+
+def _letters(text: str, span: Span) -> tuple[int, int]:
+    code = text.encode()
+    begin = len(code[: max(span.column, 0)].decode(errors="ignore"))
+    end = len(code[: max(span.end_column, 0)].decode(errors="ignore"))
+    return begin, end if span.end_line == span.line else len(text.rstrip())

@@ -13,8 +13,8 @@ from tensorsleuth.core.layout.rows import CallKind, EventFlag
 from tensorsleuth.core.ops.kinds import VARIABLE_READS, VIEWS
 from tensorsleuth.core.ops.products import LAYER_PRODUCTS
 from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
+from tensorsleuth.diagnose.graph.layer_lines import LayerLines, runs_keras_loop
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
-from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.process.layers import LayerLookup
@@ -24,7 +24,6 @@ MAX_NESTING = 100
 MAX_HOPS_TO_WEIGHTS = 8  # ops
 MAX_HOPS_TO_GRADIENT = 30
 COUNT_COLUMNS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
-_KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 
 
 class TrainingGraph:
@@ -175,9 +174,13 @@ class TrainingGraph:
 
     def frame(self, op_node: OpNode) -> Frame | None:
         """Return the user's line of an op; in a Keras loop, which runs whole models, the line that made its layer."""
-        site = self.neighbours.site(op_node)
-        frame = site.frame if site is not None else None
-        if frame is not None and (self.is_keras_loop(frame) or frame in self._model_call_lines):
+        site, layer = self.neighbours.site(op_node), self.layer(op_node)
+        frame = LayerLines(self.process).line(site, layer, op_node.type)
+        if (
+            frame is not None
+            and frame.shown_at is None
+            and (self.is_keras_loop(frame) or frame in self._model_call_lines)
+        ):
             made = (self.variables.creation_line(handle) for handle in self.weights_of(op_node))
             return next((one for one in made if one is not None), frame)
         return frame
@@ -196,7 +199,7 @@ class TrainingGraph:
 
     def is_keras_loop(self, frame: Frame) -> bool:
         """Return whether it is a line that runs a whole model, as `fit` does."""
-        return any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS)
+        return runs_keras_loop(self.process, frame)
 
 
 def tensor_id_of(op_node: OpNode) -> int:

@@ -83,7 +83,8 @@ def _made_anew(process: ProcessTrace, traces: list[FunctionTrace], call_numbers:
     own = traces[0].file in process.catalogue.sources and traces[0].line is not None
     steps = process.steps_of_calls(np.array([one.call for one in traces]))  # layers of one class are traced in one
     if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(call_numbers) <= MAX_CALLS_PER_TRACE * len(traces):
-        frame = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
+        written = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
+        frame = traces[-1].made or written
         yield _finding(process, traces, call_numbers, (_ANEW, _MAKE_ONCE), frame)
 
 

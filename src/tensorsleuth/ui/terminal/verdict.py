@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.core.confidence import checked_problems, confidence_words, healthy_words, unclear_words, verdict_mark
 from tensorsleuth.core.error_text import first_line
-from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.core.finding import Diagnosis, Evidence, Finding, OtherLine
 from tensorsleuth.core.formatting import plural, printable
 from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.ui.terminal.end_report import LABEL_WIDTH, harmless_end, last_activity
 
+MARGIN_WIDTH = len("   ▶ 1234 │ ")  # columns before the program's text
 NAME_WIDTH = 28  # columns for a tensor's name
 
 
@@ -112,6 +114,8 @@ def _problem(finding: Finding, end: RunEnd | None = None) -> Iterator[Renderable
         yield from last_activity(end)
     if finding.chain:
         yield _labelled("Path", " → ".join(finding.chain))
+    if finding.shown_at is not None:
+        yield _labelled("Used in", _other_line(finding.shown_at, finding))
     if finding.seen:
         yield _labelled("Seen", finding.seen)
     if finding.others:
@@ -160,6 +164,8 @@ def _source(finding: Finding) -> Iterator[RenderableType]:
     for number, text in finding.source:
         if number == finding.line:
             yield _marked_line(number, printable(text))
+            if finding.columns is not None:
+                yield Underline(text, finding.columns)
             continue
         line = Text(f"     {number:>4} │ {printable(text)}", style="dim")
         line.no_wrap, line.overflow = True, "ellipsis"
@@ -174,6 +180,19 @@ def _marked_line(number: int, text: str) -> Table:
     return table
 
 
+class Underline:
+    """A line under an expression of the marked line; nothing where that line is folded."""
+
+    def __init__(self, text: str, columns: tuple[int, int]) -> None:
+        begin, end = columns
+        self._before, self._marked = printable(text[:begin]), printable(text[begin:end])
+        self._width = MARGIN_WIDTH + cell_len(printable(text))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._width <= options.max_width:
+            yield Text(" " * (MARGIN_WIDTH + cell_len(self._before)) + "─" * cell_len(self._marked), style="bold red")
+
+
 def _evidence_row(piece: Evidence, finding: Finding) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=7)
@@ -184,6 +203,11 @@ def _evidence_row(piece: Evidence, finding: Finding) -> Table:
     said.append(printable(_line(piece, finding)), style="dim not bold")
     table.add_row(f"   {piece.role}", said)
     return table
+
+
+def _other_line(other: OtherLine, finding: Finding) -> str:
+    where = f"line {other.line}" if other.file == finding.file else f"{os.path.basename(other.file)}:{other.line}"
+    return f"{where}: {other.code}" if other.code else where
 
 
 def _short(name: str) -> str:

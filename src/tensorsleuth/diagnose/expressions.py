@@ -1,0 +1,103 @@
+"""The expressions of a program's lines, from the text of its files."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from tensorsleuth.core.catalog import Frame, Span
+from tensorsleuth.core.ops.spellings import OPERATORS, spellings
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MAX_SOURCE_LENGTH = 1 << 20  # letters of a file that is parsed
+_PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+class Expressions:
+    """Finds expressions. `process.cached(Expressions)` parses each file once."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._sources = process.catalogue.sources
+        self._files: dict[str, _ParsedFile] = {}
+
+    def of_op(self, frame: Frame, op: str) -> Span | None:
+        """Return the only expression in a line that can have called an op."""
+        names, operator = spellings(op), OPERATORS.get(op)
+        found = [node for node in self._file(frame.file).nodes(frame.line) if _calls(node, names, operator)]
+        return _span(found[0]) if len(found) == 1 else None
+
+    def calls_object(self, frame: Frame) -> bool:
+        """Return whether a line calls an object of the program, rather than a function of a module."""
+        parsed = self._file(frame.file)
+        calls = (node for node in parsed.nodes(frame.line) if isinstance(node, ast.Call))
+        return any(_root(node.func) not in parsed.modules for node in calls)
+
+    def argument(self, frame: Frame, names: Iterable[str]) -> Span | None:
+        """Return the first of these keyword arguments, with its name, of the call that a frame has the span of."""
+        calls = (node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call))
+        call = next((node for node in calls if frame.span is not None and _ends(node) == _ends(frame.span)), None)
+        given = {one.arg: one for one in call.keywords} if call is not None else {}
+        return next((_span(given[name]) for name in names if name in given), None)
+
+    def _file(self, path: str) -> _ParsedFile:
+        if path not in self._files:
+            self._files[path] = _ParsedFile(self._sources.get(path, ""))
+        return self._files[path]
+
+
+class _ParsedFile:
+    """The expressions of a file by the lines that they begin in; none if it cannot be parsed."""
+
+    def __init__(self, text: str) -> None:
+        self._nodes: dict[int, list[ast.expr]] = defaultdict(list)
+        self.modules: set[str] = set()  # names that imports gave
+        for node in _walk(text):
+            if isinstance(node, ast.expr):
+                self._nodes[_line(node)].append(node)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                self.modules |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+
+    def nodes(self, line: int) -> list[ast.expr]:
+        return self._nodes.get(line, [])
+
+
+def _walk(text: str) -> Iterator[ast.AST]:
+    try:
+        yield from ast.walk(ast.parse(text if len(text) <= MAX_SOURCE_LENGTH else ""))
+    except _PARSE_ERRORS:
+        return
+
+
+def _line(node: ast.expr) -> int:
+    """Return the line that Python gives a call: of a method's name, where that is on another."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.end_lineno or node.lineno
+    return node.lineno
+
+
+def _calls(node: ast.expr, names: frozenset[str], operator: str | None) -> bool:
+    if isinstance(node, ast.Call):
+        return _leaf(node.func).replace("_", "").lower() in names
+    return isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op).__name__ == operator
+
+
+def _leaf(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _root(function: ast.expr) -> str:
+    """Return the name that an expression begins with: `tf` of `tf.math.log`, `self` of `self.parts[0]`."""
+    while isinstance(function, ast.Attribute | ast.Subscript | ast.Call):
+        function = function.func if isinstance(function, ast.Call) else function.value
+    return getattr(function, "id", "")
+
+
+def _span(node: ast.expr | ast.keyword) -> Span:
+    return Span(node.lineno, node.col_offset, *_ends(node))
+
+
+def _ends(node: ast.expr | ast.keyword | Span) -> tuple[int, int]:
+    if isinstance(node, Span):
+        return node.end_line, node.end_column
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset

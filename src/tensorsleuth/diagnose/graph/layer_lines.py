@@ -1,0 +1,54 @@
+"""The line that made a layer, in the place of the line that runs a whole model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tensorsleuth.core.catalog import Frame, Site
+from tensorsleuth.diagnose.expressions import Expressions
+from tensorsleuth.diagnose.source_lines import code_at
+from tensorsleuth.trace.process.creations import Creations
+from tensorsleuth.trace.process.process import ProcessTrace
+
+_KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
+_OWN_CALL = "call"  # the method of a layer that the program wrote
+_AUTOGRAPH_STATEMENTS = ("for ", "while ", "if ", "elif ")
+
+
+class LayerLines:
+    """Tells which line to change if an op of a layer is at fault."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+        self._creations = process.cached(Creations)
+
+    def line(self, site: Site | None, layer: str | None, op: str) -> Frame | None:
+        """Return the line of an op, or the line that made its layer if the op's line runs a whole model."""
+        frame = site.frame if site is not None else None
+        made = self._creations.of_path(layer) if layer is not None else None
+        if made is not None and (frame is None or self._runs_model(site, layer or "", op)):
+            return replace(made.frame, shown_at=frame, layer=layer)
+        return replace(frame, layer=layer) if frame is not None else None
+
+    def _runs_model(self, site: Site | None, layer: str, op: str) -> bool:
+        """Return whether the line calls something that calls the layer, and does not spell the op itself."""
+        if site is None or site.frame is None:
+            return False
+        if runs_keras_loop(self._process, site.frame):
+            return True
+        own_calls = sum(map(self._is_own_call, site.frames[: site.user_index + 1]))
+        if self._creations.depth(layer) - own_calls < 2:
+            return False
+        expressions = self._process.cached(Expressions)
+        return expressions.calls_object(site.frame) and expressions.of_op(site.frame, op) is None
+
+    def _is_own_call(self, frame: Frame) -> bool:
+        """Return whether a frame is a `call`; AutoGraph adds one more for each loop and condition around the line."""
+        if frame.function != _OWN_CALL:
+            return False
+        return not (code_at(self._process, frame) or "").startswith(_AUTOGRAPH_STATEMENTS)
+
+
+def runs_keras_loop(process: ProcessTrace, frame: Frame) -> bool:
+    """Return whether it is a line that runs a whole model, as `fit` does."""
+    return any(loop in (code_at(process, frame) or "") for loop in _KERAS_LOOPS)

@@ -1,0 +1,228 @@
+"""The line that a person would change: where a layer, optimizer, loss or tf.function was made, and which expression."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat import kerases
+from tests.compat.kerases import KERASES
+
+import tensorsleuth
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.trace.reader import Trace
+
+Recorded = Callable[..., Trace]
+X = np.random.default_rng(5).normal(size=(64, 8)).astype("float32")
+Y = X.sum(1, keepdims=True)
+CLASSES = (X[:, 0] > 0).astype("int32") + (X[:, 1] > 0)
+COLUMNS = sys.version_info >= (3, 11)  # older Pythons know lines only
+
+
+def line_of(mark: str) -> int:
+    """The line of this file that ends with a mark."""
+    lines = Path(__file__).read_text().splitlines()
+    (found,) = (number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
+    return found
+
+
+def first(trace: Trace, cause: str) -> Finding:
+    found = [one for one in tensorsleuth.diagnose(trace).findings if one.cause == cause]
+    assert found, [one.summary for one in tensorsleuth.diagnose(trace).findings]
+    return found[0]
+
+
+def marked(finding: Finding) -> str | None:
+    """The expression that is marked."""
+    text = dict(finding.source)[finding.line or 0]
+    return text[slice(*finding.columns)] if finding.columns is not None else None
+
+
+def fit(model: Any, y: Any = Y, epochs: int = 1) -> None:
+    model.fit(X, y, epochs=epochs, batch_size=16, verbose=0)  # the fit
+
+
+@pytest.mark.parametrize("name", KERASES)
+@pytest.mark.parametrize("built", [True, False])
+def test_a_layer_among_those_of_a_sequential(recorded: Recorded, name: str, built: bool) -> None:
+    keras: Any = kerases.load(name)
+
+    def train() -> None:
+        model = keras.Sequential(
+            [
+                *([keras.layers.Input((8,))] if built else []),
+                keras.layers.Dense(16, activation="relu"),
+                keras.layers.Dense(
+                    16,  # of the layer
+                    activation=lambda x: keras.activations.get("exponential")(x * 1e30),
+                ),
+                keras.layers.Dense(1),
+            ]
+        )
+        model.compile("sgd", "mse")
+        fit(model)
+
+    found = tensorsleuth.diagnose(recorded(train)).findings[0]
+    assert found.file == __file__ and abs((found.line or 0) - line_of("of the layer")) <= 1
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_a_loss_made_for_compile(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    def train() -> None:
+        model = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(3)])
+        model.compile(
+            optimizer=keras.optimizers.SGD(0.01),
+            loss=keras.losses.SparseCategoricalCrossentropy(),  # the loss
+        )
+        fit(model, CLASSES, epochs=2)
+
+    found = first(recorded(train), "logits-as-probabilities")
+    assert found.line == line_of("the loss")
+    assert found.shown_at is not None and found.shown_at.line == line_of("the fit")
+    assert marked(found) == ("keras.losses.SparseCategoricalCrossentropy()" if COLUMNS else None)
+    assert (found.phase, found.epoch, found.batch) == ("train", 0, 0)
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_a_loss_by_its_name(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    def train() -> None:
+        model = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(3)])
+        model.compile(
+            "sgd",
+            loss="sparse_categorical_crossentropy",  # the name of the loss
+        )
+        fit(model, CLASSES, epochs=2)
+
+    found = first(recorded(train), "logits-as-probabilities")
+    assert (found.line == line_of("the name of the loss")) is COLUMNS
+    assert marked(found) == ('loss="sparse_categorical_crossentropy"' if COLUMNS else None)
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_from_logits_of_probabilities(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    def train() -> None:
+        model = keras.Sequential([keras.layers.Dense(3), keras.layers.Softmax(), keras.layers.Reshape((3,))])
+        loss = keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True,  # from logits
+        )
+        model.compile("sgd", loss)
+        fit(model, CLASSES)
+
+    found = first(recorded(train), "probabilities-as-logits")
+    assert found.line == line_of("from logits") - (not COLUMNS)
+    assert marked(found) == ("from_logits=True" if COLUMNS else None)
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_a_layer_of_a_layer_of_a_model(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    class Block(keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = keras.Sequential(
+                [
+                    keras.layers.Dense(8, activation="relu"),
+                    keras.layers.Dense(8, activation=tf.sqrt),  # the square root
+                ]
+            )
+
+        def call(self, x: Any) -> Any:
+            return x + self.parts(x)  # the block
+
+    class Net(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = [Block() for _ in range(2)]
+
+        def call(self, x: Any) -> Any:
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    def run() -> None:
+        model = Net()
+        step = tf.function(lambda x: tf.reduce_mean(model(x)))
+        float(step(tf.constant(X)))
+
+    found = first(recorded(run), "sqrt-negative")
+    assert found.line == line_of("the square root"), found.layer
+    assert found.shown_at is not None and found.shown_at.line == line_of("the block")
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_a_layer_that_the_program_calls_itself(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    class Net(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = keras.layers.Dense(8, activation="linear")
+
+        def call(self, x: Any) -> Any:
+            return tf.math.log(self.dense(x))  # the logarithm
+
+    def run() -> None:
+        float(tf.reduce_sum(Net()(tf.constant(X))))
+
+    found = first(recorded(run), "log-negative")
+    assert found.line == line_of("the logarithm") and found.shown_at is None
+    assert marked(found) == "tf.math.log(self.dense(x))"
+
+
+def test_a_function_made_in_a_loop(recorded: Recorded) -> None:
+    weights = tf.Variable(tf.ones((4, 4)))
+
+    def step(x: Any) -> Any:
+        return tf.reduce_sum(tf.matmul(x, weights))
+
+    def run() -> None:
+        for _ in range(12):
+            fast = tf.function(step, jit_compile=False)  # made anew
+            with tf.GradientTape() as tape:
+                loss = fast(tf.ones((2, 4)))
+            weights.assign_sub(0.01 * tape.gradient(loss, weights))
+
+    found = first(recorded(run), "retracing")
+    assert found.line == line_of("made anew")
+    assert marked(found) == ("tf.function(step, jit_compile=False)" if COLUMNS else None)
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_nothing_is_held_and_nothing_is_changed(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+    seen = {}
+
+    class Own(keras.layers.Layer):
+        def __init__(self, units: int, scale: float = 2.0) -> None:
+            super().__init__()
+            self.units, self.scale = units, scale
+
+    def run() -> None:
+        layer = keras.layers.Dense(4, activation="relu", name="kept")
+        seen["config"] = layer.get_config()
+        seen["gone"] = weakref.ref(layer)
+        seen["own"] = Own(3)._auto_config.config if hasattr(Own(3), "_auto_config") else None
+        tf.constant(1.0) + 1.0
+
+    trace = recorded(run)
+    gc.collect()
+    assert seen["gone"]() is None
+    bare = keras.layers.Dense(4, activation="relu", name="kept")
+    assert seen["config"] == bare.get_config()
+    assert seen["own"] == (Own(3)._auto_config.config if seen["own"] is not None else None)
+    made = [one for process in trace.processes for one in process.catalogue.creations if one.name == "kept"]
+    assert [one.type for one in made] == ["Dense"] and made[0].frame.function == "run"
