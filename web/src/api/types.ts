@@ -97,6 +97,8 @@ export interface Finding {
   logged: string[]; // the last messages of tensorsleuth.log
   tensor: TensorId | null; // its origin
   place: Place | null; // the line to open in the source panel
+  code_parts: [string, string, string] | null; // `code` before, in and behind the expression to mark
+  shown_at: { file: string; line: number; function: string; code: string | null } | null; // where what `line` made is used
 }
 
 /** A line of a recorded file. */

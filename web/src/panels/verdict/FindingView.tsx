@@ -7,7 +7,7 @@ import { Chain } from "./Chain";
 import { endOf } from "./ending";
 import { EndView } from "./EndView";
 import { Evidence } from "./Evidence";
-import { circumstances, placeOf } from "./words";
+import { circumstances, otherLine, placeOf } from "./words";
 
 export function FindingView({ finding, end }: { finding: Finding; end: Ending | null }) {
   const own = endOf(finding, end);
@@ -22,6 +22,7 @@ export function FindingView({ finding, end }: { finding: Finding; end: Ending | 
           </p>
         )}
         <Row label="Confidence" text={finding.confidence_words} />
+        <Row label="Used in" text={otherLine(finding)} />
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
         {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}
@@ -56,7 +57,20 @@ function Where({ finding }: { finding: Finding }) {
         {finding.place ? <button class="link mono" onClick={open} title={finding.file ?? ""}>{placeOf(finding)}</button> : <span class="mono">{placeOf(finding)}</span>}
         {circumstances(finding).map((words) => <span key={words} class="quiet">{words}</span>)}
       </p>
-      {finding.code !== null && <pre class="where-code">{finding.code.trim()}</pre>}
+      {finding.code !== null && <Code finding={finding} code={finding.code} />}
     </div>
+  );
+}
+
+/** The line, with the expression that the finding is about marked. */
+function Code({ finding, code }: { finding: Finding; code: string }) {
+  const parts = finding.code_parts;
+  if (!parts) return <pre class="where-code">{code.trim()}</pre>;
+  return (
+    <pre class="where-code">
+      {parts[0]}
+      <mark class="where-mark">{parts[1]}</mark>
+      {parts[2]}
+    </pre>
   );
 }

@@ -30,6 +30,14 @@ export function lineOf(line: string | null, finding: Finding): string {
   return file === finding.file ? `line ${number}` : `${base(file)}:${number}`;
 }
 
+/** The line where what the finding's line made is used, with its text. */
+export function otherLine(finding: Finding): string | null {
+  const other = finding.shown_at;
+  if (other === null) return null;
+  const where = other.file === finding.file ? `line ${other.line}` : `${base(other.file)}:${other.line}`;
+  return other.code === null ? where : `${where}: ${other.code}`;
+}
+
 /** A hop in words, without the finding's own file. */
 export function hopWords(text: string, finding: Finding): string {
   return finding.file === null ? text : text.replace(`(${base(finding.file)}:`, "(line ");

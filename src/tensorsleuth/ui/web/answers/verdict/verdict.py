@@ -47,7 +47,17 @@ def finding_json(opened: OpenRun, finding: Finding) -> dict[str, Any]:
         "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
+        "code_parts": _code_parts(finding),
     }
+
+
+def _code_parts(finding: Finding) -> list[str] | None:
+    """Return the line in three parts, the marked expression in the middle; None if no expression is marked."""
+    text = dict(finding.source).get(finding.line or 0)
+    if finding.columns is None or text is None:
+        return None
+    begin, end = finding.columns
+    return [text[:begin].lstrip(), text[begin:end], text[end:].rstrip()]
 
 
 def tensor_id(finding: Finding, number: int | None) -> str | None:
