@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -64,9 +65,12 @@ class _ParsedFile:
 
 def _walk(text: str) -> Iterator[ast.AST]:
     try:
-        yield from ast.walk(ast.parse(text if len(text) <= MAX_SOURCE_LENGTH else ""))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the program's own text, which it has been told
+            tree = ast.parse(text if len(text) <= MAX_SOURCE_LENGTH else "")
     except _PARSE_ERRORS:
         return
+    yield from ast.walk(tree)
 
 
 def _line(node: ast.expr) -> int:
