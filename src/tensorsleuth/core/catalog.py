@@ -207,6 +207,7 @@ class Catalogue:
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
     creations: list[Creation] = field(default_factory=list)  # in the order in which they were made
     unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
+    losses: dict[int, set[int]] = field(default_factory=dict)  # eager op (0: in a function) -> variables, by uid
     failures: list[FailedCall] = field(default_factory=list)
     hidden_failures: list[FailedCall] = field(
         default_factory=list

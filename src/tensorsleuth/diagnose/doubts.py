@@ -9,7 +9,7 @@ from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Doubt
 from tensorsleuth.core.formatting import plural
 from tensorsleuth.diagnose.nan.unexplained_reads import unexplained_reads
-from tensorsleuth.diagnose.training.undecided_loss import undecided_loss
+from tensorsleuth.diagnose.training.undecided_loss import undecided_training
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
@@ -30,7 +30,7 @@ def _doubts(trace: Trace, blind: str | None, trouble: Sequence[str]) -> Iterator
         for read in unexplained_reads(process):
             yield Doubt(read, f"sleuth debug {shlex.quote(str(trace.path))}")
         yield from _missing_rows(trace, process)
-        undecided = undecided_loss(process)
+        undecided = undecided_training(process)
         if undecided is not None:
             yield Doubt(f"{undecided}. Let it train for more steps", again)
     for entry in trace.not_covered:

@@ -27,6 +27,7 @@ from tensorsleuth.recording.creation_sites import CreationSites
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
 from tensorsleuth.recording.eager.feeds import BadReads
 from tensorsleuth.recording.eager.op_sites import OpSites
+from tensorsleuth.recording.eager.tape_losses import TapeLosses
 from tensorsleuth.recording.eager.text_inputs import TextInputs
 from tensorsleuth.recording.eager.unused_variables import UnusedVariables
 from tensorsleuth.recording.functions.descriptions import FunctionDescriber
@@ -108,9 +109,10 @@ class Recorder:
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         self._keras.start()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
-        patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
-        bad_reads = BadReads(self.catalog, sites, self.sink, self.settings.sees_all_values)
-        patches.watch_values(self._patches, self.observers, bad_reads, self.sink.native)
+        losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))
+        noting = self._forward_pass, self._gradients_computed, lambda target, by: losses().note_gradients(target, by)
+        patches.watch_tapes(self._patches, *noting, self.observers)
+        patches.watch_values(self._patches, self.observers, BadReads(self.catalog, sites).note_read)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)

@@ -67,9 +67,9 @@ class TrainingGraph:
                 if node.type in types and not op_node.is_gradient:
                     yield op_node
 
-    def output_rows(self, op_nodes: Iterable[OpNode]) -> dict[OpNode, Array]:
-        """Return the rows of each node's first output, oldest first, without those that were never recorded."""
-        by_tensor = {tensor_id_of(spot): spot for spot in op_nodes}
+    def output_rows(self, op_nodes: Iterable[OpNode], output: int = 0) -> dict[OpNode, Array]:
+        """Return the rows of an output of each node, oldest first, without those that were never recorded."""
+        by_tensor = {tensor + output: spot for spot in op_nodes if (tensor := self._first_tensor(spot)) is not None}
         events = self.process.events
         rows = events[np.isin(events["tensor"], np.array([*by_tensor], np.uint32))] if by_tensor else events[:0]
         rows = rows[rows["flags"] & EventFlag.RANGED != 0]
@@ -77,6 +77,13 @@ class TrainingGraph:
         tensors, firsts = np.unique(rows["tensor"], return_index=True)
         parts = np.split(rows, firsts[1:]) if len(tensors) else []
         return {by_tensor[int(tensor)]: part for tensor, part in zip(tensors, parts, strict=True)}
+
+    def _first_tensor(self, op_node: OpNode) -> int | None:
+        """Return the id of its first output; of eager code, of all calls of that op."""
+        if op_node.function is not None:
+            return tensor_id_of(op_node)
+        op = self.call_graphs.calls.op(op_node.call)
+        return op.first_tensor if op is not None else None
 
     # ---- what stands around an op
 
@@ -109,6 +116,17 @@ class TrainingGraph:
             seen |= users
             level = {user for user in users if user.type in through or user.type in VIEWS}
         return False
+
+    def forward_consumers(self, op_node: OpNode) -> list[OpNode]:
+        """Return the consumers of an op's output that are no gradients, in functions and in eager code."""
+        users = self.neighbours.consumers(op_node)
+        return sorted(
+            (one for one in users if not self._differentiates(one)), key=lambda one: (one.call, one.node_index)
+        )
+
+    def _differentiates(self, op_node: OpNode) -> bool:
+        op = self.call_graphs.calls.op(op_node.call) if op_node.function is None else None
+        return op_node.is_gradient or (op is not None and op.forward > 0)
 
     def variable_handle(self, read: OpNode) -> int | None:
         """The variable that an op reads: captured by the function that Python calls."""

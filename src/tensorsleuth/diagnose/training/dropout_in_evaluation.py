@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from tensorsleuth.core.catalog import Frame, Function, Instance
 from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.core.fit_position import Phase
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.elementwise import COMPARISONS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
@@ -59,6 +61,8 @@ def _judge(training_graph: TrainingGraph, root: Instance, masks: list[OpNode]) -
     given = _tensor_arguments(training_graph, root)
     if len(calls) < FEWEST_CALLS or _repeats_samples(training_graph, calls, given):
         return
+    if not any(_drops(training_graph, replace(mask, call=calls[-1])) for mask in masks):
+        return
     measured = Phase.EVALUATE in phases or (not phases & {Phase.PREDICT} and len(given) > 1)
     yield _finding(training_graph, masks, len(calls), measured)
 
@@ -83,6 +87,14 @@ def _repeats_samples(training_graph: TrainingGraph, calls: list[int], given: lis
     inputs = (training_graph.call_graphs.calls.inputs(call) for call in calls)
     seen = Counter(tuple(uids[at] for at in given if at < len(uids)) for uids in inputs) if given else Counter()
     return max(seen.values(), default=0) >= MIN_REPEATED_CALLS
+
+
+def _drops(training_graph: TrainingGraph, mask: OpNode) -> bool:
+    """Return whether a mask drops anything: not where the rate is 0, as with a placeholder that is fed 1.0 to keep."""
+    around = training_graph.neighbours
+    compared = [user for user in around.consumers(mask) if user.type in COMPARISONS]
+    rates = [one for user in compared for slot in around.recorded_inputs(user) for one in slot if one.shape == ()]
+    return not any(one.has_range and one.max <= 0 for one in rates)
 
 
 def _line(training_graph: TrainingGraph, mask: OpNode) -> Frame | None:

@@ -13,6 +13,7 @@ from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.core.ops.reductions import LOSS_ENDS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.training.eager_losses import EagerLosses
 from tensorsleuth.diagnose.training.returned_values import returned_rows
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
@@ -69,6 +70,7 @@ def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
     spots = [spot for spot in training_graph.forward_ops(LOSS_ENDS) if training_graph.begins_gradients(spot)]
     seen = training_graph.output_rows(spots)
     found = {spot: seen[spot] if spot in seen else returned_rows(training_graph, spot) for spot in spots}
+    found |= training_graph.process.cached(EagerLosses).rows
     return {spot: rows["max"] for spot, rows in found.items() if _are_scalars(training_graph, rows)}
 
 
@@ -112,4 +114,15 @@ def update_line(training_graph: TrainingGraph) -> Frame | None:
     lines = (
         written_variables.update_line(spot) for spot in spots if training_graph.root_id(spot) in training_graph.roots
     )
-    return next((frame for frame in lines if frame is not None), None)
+    in_functions = next((frame for frame in lines if frame is not None), None)
+    return in_functions or _eager_update_line(training_graph, written_variables)
+
+
+def _eager_update_line(training_graph: TrainingGraph, written_variables: WrittenVariables) -> Frame | None:
+    """Return the line that last wrote a variable that a tape differentiated; its first value does not count."""
+    for handle in sorted(set().union(*training_graph.process.catalogue.losses.values())):
+        calls = written_variables.by_eager_calls.get(handle, [])
+        op = training_graph.call_graphs.calls.op(calls[-1]) if len(calls) > 1 else None
+        if op is not None:
+            return written_variables.update_line(OpNode(op.type, call=calls[-1]))
+    return None

@@ -1,4 +1,4 @@
-"""A loss that did not fall, in fewer steps than the rules on losses need."""
+"""A loss that did not fall, or gradients that were not applied, in fewer steps than the rules on them need."""
 
 from __future__ import annotations
 
@@ -6,16 +6,35 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
-from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS
+from tensorsleuth.diagnose.health_words import pluralise
+from tensorsleuth.diagnose.training.loops import TrainingLoops
+from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS, rises_beyond_chance
 from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.diagnose.training.weights.gradients_not_applied import FEWEST_STEPS as FEWEST_STEPS_TO_APPLY
+from tensorsleuth.diagnose.training.weights.gradients_not_applied import is_never_applied
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_EQUAL, FEWEST_RISING = 4, 8  # losses; with fewer, the batches may explain it
+THIRDS = 3  # of the steps, of which the first and the last are compared
 ROUNDING = 8 * float(np.finfo(np.float32).eps)  # by which a loss may differ that does not move
 
 
-def undecided_loss(process: ProcessTrace) -> str | None:
-    """Return what the loss did, if that may be a bug and the steps are too few to tell; None if it fell."""
+def undecided_training(process: ProcessTrace) -> str | None:
+    """Return what training did, if that may be a bug and the steps are too few to tell; None if nothing is open."""
+    return _unapplied_gradients(process) or _undecided_loss(process)
+
+
+def _unapplied_gradients(process: ProcessTrace) -> str | None:
+    for loop in process.cached(TrainingLoops).all:
+        if FEWEST_EQUAL <= len(loop) < FEWEST_STEPS_TO_APPLY and is_never_applied(process, loop):
+            return (
+                f"gradients of {pluralise(len(loop.variables), 'variable')} were computed in {len(loop)} steps and not "
+                "applied, which may be meant: they may be gathered over more steps"
+            )
+    return None
+
+
+def _undecided_loss(process: ProcessTrace) -> str | None:
     losses = list(losses_of(process.cached(TrainingGraph)).values())
     if len(losses) != 1 or not FEWEST_EQUAL <= len(losses[0]) < FEWEST_STEPS:  # several are at odds, as in a GAN
         return None
@@ -35,6 +54,8 @@ def _stays(losses: Array) -> bool:
 
 
 def _rises(losses: Array) -> bool:
-    """Is every loss of the second half above the mean of the first, and the last half above the first loss of all."""
+    """Return whether the second half lies above the mean of the first and the first loss, or its end beyond chance."""
     first, second = np.array_split(losses, 2)
-    return len(losses) >= FEWEST_RISING and bool(second.min() > max(first.mean(), losses[0]))
+    if len(losses) < FEWEST_RISING:
+        return False
+    return bool(second.min() > max(first.mean(), losses[0])) or rises_beyond_chance(losses, THIRDS)

@@ -122,6 +122,8 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
     elif kind == "left_out":
         catalogue.unused_tape_variables.append(_unused_tape_variables(fields))
+    elif kind == "loss":
+        catalogue.losses.setdefault(int(fields["op"]), set()).update(int(uid) for uid in fields["variables"])
     elif kind == "series":
         place = _place(fields)
         number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))

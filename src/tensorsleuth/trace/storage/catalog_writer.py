@@ -107,6 +107,10 @@ class CatalogWriter:
         """Write the variables that tapes watched, with and without a requested gradient."""
         self._write("left_out", fields)
 
+    def loss(self, fields: dict[str, Any]) -> None:
+        """Write the eager op that made a loss, and the variables whose gradients a tape was asked for."""
+        self._write("loss", fields)
+
     def series(self, fields: dict[str, Any]) -> None:
         """Write a new watched series."""
         self._write("series", fields)

@@ -10,8 +10,10 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.ops.activations import MAX_SLOPES, relative_slope
 from tensorsleuth.core.ops.elementwise import SATURATED_UNIT_PASSES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.eager_ops import feeds_product
+from tensorsleuth.diagnose.training.gradients.flat_activation import activation_gradients, zero_shares
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
@@ -19,13 +21,15 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 MAX_MEAN_SLOPE = 0.02  # of the steepest, on average over all numbers
 FEWEST_SAMPLES, FEWEST_STEPS = 4, 16
 MIN_ELEMENTS = 64  # numbers
+FEWEST_ROWS, MIN_ZERO_SHARE = 8, 0.8  # if only gradients tell: steps, and the share that is exactly 0 in each
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     seen = {one.op: one for one in process.cached(LayerStatistics).layers}
-    if not seen:
-        return
     training = process.cached(TrainingGraph)
+    if not seen:
+        yield from _by_gradients(training)
+        return
     for spot in training.forward_ops(MAX_SLOPES):
         one = seen.get(spot.graph_node.name if spot.graph_node is not None else "")
         if one is not None and _is_saturated(spot, one) and training.feeds_next_layer(spot, SATURATED_UNIT_PASSES):
@@ -33,6 +37,15 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 
 
 RULE = Rule(id="saturated-layer", severity=Severity.WRONG, find=find, supersedes=("zero-gradients",))
+
+
+def _by_gradients(training_graph: TrainingGraph) -> Iterator[RuleFinding]:
+    """Judge by the gradients that come back, where no layer was sampled, as in sessions and code without layers."""
+    for spot, rows in activation_gradients(training_graph):
+        shares = zero_shares(rows)
+        enough = len(rows) >= FEWEST_ROWS and int(element_counts(rows).min()) >= MIN_ELEMENTS
+        if enough and bool((shares >= MIN_ZERO_SHARE).all()) and feeds_product(training_graph, spot):
+            yield _zero_finding(training_graph, spot, float(shares.mean()), len(rows))
 
 
 def _slopes(op_node: OpNode, one: WatchedSeries) -> Array:
@@ -69,6 +82,24 @@ def _finding(training_graph: TrainingGraph, op_node: OpNode, one: WatchedSeries)
         op=op_node.type,
         step=int(one.steps[0]),
         evidence=(text_evidence("out", op_node.type, said),),
+    )
+
+
+def _zero_finding(training_graph: TrainingGraph, op_node: OpNode, share: float, steps: int) -> RuleFinding:
+    name = op_node.type.lower()
+    why = (
+        f"puts {'±1' if name == 'tanh' else '0 and 1'} out for nearly every sample and unit: the gradient that passes "
+        f"back through {name} is exactly 0 for {100 * share:.3g} % of them in {steps:,} steps, the first included, so "
+        "the layers before it do not learn, and different inputs give the same output"
+    )
+    return RuleFinding(
+        confidence=0.88,
+        why=why,
+        fix=_SCALE,
+        frame=training_graph.frame(op_node),
+        op=op_node.type,
+        step=0,
+        evidence=(text_evidence("out", op_node.type, f"gradient 0 for {100 * share:.3g} %"),),
     )
 
 

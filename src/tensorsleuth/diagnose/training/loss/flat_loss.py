@@ -9,6 +9,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.loops import TrainingLoop, TrainingLoops
 from tensorsleuth.diagnose.training.optimizer import (
     UpdateNorms,
     last_learning_rate,
@@ -16,10 +17,12 @@ from tensorsleuth.diagnose.training.optimizer import (
     update_line,
     update_norms,
 )
+from tensorsleuth.diagnose.training.weight_changes import MAX_CHANGE, weights_keep_range
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
-FEWEST_STEPS, FEWEST_SAMPLES = 200, 8
+FEWEST_STEPS, FEWEST_SAMPLES = 16, 5
+MAX_RISE = 4.0  # times the largest update of the first half of the samples: a warm-up goes on
 MAX_UPDATE_RATIO = 1e-7  # of the update to the weights, at every look: 10,000 such steps move them by a thousandth
 MAX_LOSS_CHANGE = 1e-3  # of the loss, from one half of the steps to the other, or what chance moves it by
 LEAST_TO_LEARN = 0.1  # gradient times weights, to the loss: with less, nothing is left to be learned
@@ -28,23 +31,38 @@ MAX_STANDARD_ERRORS = 3.0  # standard errors
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     pace = update_norms(process.cached(LayerStatistics))
-    if pace is None or not _is_slow(pace):
+    if pace is None:
+        yield from _in_sessions(process)
+        return
+    if not _is_slow(pace):
         return
     training = process.cached(TrainingGraph)
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     stays = bool(losses) and all(_is_flat(one) and _has_to_learn(pace, one) for one in losses)
-    if stays:
+    if stays and weights_keep_range(process) is not False:
         yield _finding(training, pace, max(losses, key=lambda one: abs(float(one[0]))))
+
+
+def _in_sessions(process: ProcessTrace) -> Iterator[RuleFinding]:
+    """Judge by the weights that each run reads, for sessions have no samples of updates."""
+    loops = process.cached(TrainingLoops)
+    if loops.all and weights_keep_range(process):
+        for loop in loops.all:
+            random = any(loops.written.starts_at_random(handle) for handle in loop.variables)
+            if random and len(loop.losses) >= FEWEST_STEPS and _is_flat(loop.losses):
+                yield _session_finding(loops.training, loop)
 
 
 RULE = Rule(id="flat-loss", severity=Severity.WRONG, find=find, supersedes=("chance-loss",))
 
 
 def _is_slow(update_norms: UpdateNorms) -> bool:
+    first, second = np.array_split(update_norms.update_ratio, 2)
     return (
         len(update_norms.steps) >= FEWEST_SAMPLES
         and update_norms.is_finite
         and bool((update_norms.update_ratio < MAX_UPDATE_RATIO).all())
+        and bool(second.max() <= MAX_RISE * first.max())
     )
 
 
@@ -80,6 +98,18 @@ def _finding(training_graph: TrainingGraph, update_norms: UpdateNorms, losses: A
         op="update",
         step=0,
         evidence=evidence,
+    )
+
+
+def _session_finding(training_graph: TrainingGraph, loop: TrainingLoop) -> RuleFinding:
+    first, second = (float(np.mean(half)) for half in np.array_split(loop.losses, 2))
+    why = (
+        f"trains {len(loop.losses):,} steps and the loss does not change: {first:.4g} in the first half of them and "
+        f"{second:.4g} in the second. No weight moves by more than {MAX_CHANGE:.0g} of the largest in all of them, "
+        "which is too little to learn"
+    )
+    return RuleFinding(
+        confidence=0.85, why=why, fix=_LARGER, frame=update_line(training_graph) or loop.line, op="update", step=0
     )
 
 

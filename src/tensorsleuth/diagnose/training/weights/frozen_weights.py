@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.kinds import BRANCHES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.optimizer import READ_VARIABLE, last_learning_rate, optimizer_line
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
+from tensorsleuth.diagnose.training.weight_reads import is_constant
 from tensorsleuth.trace.process.process import ProcessTrace
 
-FEWEST_STEPS = 32  # gradients may be gathered over some, and a loss scale may skip the first
+FEWEST_STEPS, FEWEST_STEPS_IF_CONDITIONAL = 16, 64  # gradients are gathered over some, a loss scale skips the first
 MIN_ELEMENTS = 16  # numbers in all of them: one alone may stay where it is
 MOST_SHOWN = 4
 
@@ -23,8 +25,9 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     written_variables = WrittenVariables(training)
     for root in training.roots:
         rows = training.output_rows(_reads(training, written_variables, root))
-        stay = rows and _elements(rows) >= MIN_ELEMENTS and all(_is_constant(part) for part in rows.values())
-        if stay:
+        fewest = FEWEST_STEPS_IF_CONDITIONAL if _is_conditional(training, written_variables, root) else FEWEST_STEPS
+        enough = _elements(rows) >= MIN_ELEMENTS and all(len(part) >= fewest for part in rows.values())
+        if rows and enough and all(is_constant(part) for part in rows.values()):
             yield _finding(training, written_variables, root, rows)
 
 
@@ -35,9 +38,8 @@ def _reads(training_graph: TrainingGraph, written_variables: WrittenVariables, r
     """Return the reads of written weights in a function that trains."""
     catalogue = training_graph.process.catalogue
     captures = catalogue.functions[catalogue.instances[root].function].captures.values()
-    trained = {
-        int(one["uid"]) for one in captures if one.get("trainable") and one["uid"] in written_variables.by_functions
-    }
+    written = {handle for handle, _ in _writes(training_graph, written_variables, root)}
+    trained = {int(one["uid"]) for one in captures if one.get("trainable") and one["uid"] in written}
     reads = (spot for spot in training_graph.forward_ops((READ_VARIABLE,)) if training_graph.root_id(spot) == root)
     return [spot for spot in reads if training_graph.variable_handle(spot) in trained]
 
@@ -46,10 +48,25 @@ def _elements(rows: dict[OpNode, Array]) -> int:
     return sum(int(element_counts(part[:1])[0]) for part in rows.values())
 
 
-def _is_constant(rows: Array) -> bool:
-    """Return whether its minimum, maximum and counts of signs are the same in every step."""
-    columns = ("min", "max", "neg", "zero", "pos")
-    return len(rows) >= FEWEST_STEPS and all(bool((rows[name] == rows[name][0]).all()) for name in columns)
+def _writes(
+    training_graph: TrainingGraph, written_variables: WrittenVariables, root: int
+) -> Iterator[tuple[int, OpNode]]:
+    """Yield the variables that a function writes, each with the ops that do."""
+    for handle, spots in written_variables.by_functions.items():
+        yield from ((handle, spot) for spot in spots if training_graph.root_id(spot) == root)
+
+
+def _is_conditional(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> bool:
+    """Return whether a branch decides if a variable is written."""
+    catalogue = training_graph.process.catalogue
+    instances = {spot.instance for _, spot in _writes(training_graph, written_variables, root)}
+    for instance in instances:
+        while instance is not None and instance.parent in catalogue.instances:
+            parent = catalogue.instances[instance.parent]
+            if catalogue.functions[parent.function].nodes[instance.node].type in BRANCHES:
+                return True
+            instance = parent
+    return False
 
 
 def _finding(
@@ -59,7 +76,7 @@ def _finding(
     handles = list(
         dict.fromkeys(handle for spot in rows if (handle := training_graph.variable_handle(spot)) is not None)
     )
-    update = next(spot for spot in written_variables.by_functions[handles[0]])
+    update = next(spot for handle, spot in _writes(training_graph, written_variables, root) if handle == handles[0])
     rate = last_learning_rate(training_graph)
     zero = rate is not None and rate == 0
     why = (
