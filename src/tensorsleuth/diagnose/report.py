@@ -15,6 +15,7 @@ from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
 from tensorsleuth.diagnose.doubts import find_doubts
+from tensorsleuth.diagnose.effects import fold_effects
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
@@ -31,7 +32,7 @@ from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
-from tensorsleuth.diagnose.rules import rule_findings
+from tensorsleuth.diagnose.rules import rule_findings, symptoms
 from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
@@ -86,8 +87,10 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     for number, process in enumerate(trace.processes):
         try:
             told = _with_context(process, findings_of(process, exit_code))
-            found.append((process, [replace(one, process=number) for one in told]))
             also = rule_findings(process)
+            if told and also:
+                told, also = fold_effects(told, also, symptoms(process))
+            found.append((process, [replace(one, process=number) for one in told]))
             from_rules += [replace(one, process=number, worker=task_name(process)) for one in also]
             process.release_memory()
         except CONTRADICTION_ERRORS as error:

@@ -40,6 +40,7 @@ class RuleFinding:
     step: int | None = None  # since when
     evidence: tuple[Evidence, ...] = ()
     about: tuple[str, ...] = ()  # of attention: the ops that put out the weights it is about
+    effects: tuple[str, ...] = ()  # what follows from it, in words
     cause: str = ""  # only of a rule that has several; else it is the id of the rule
     severity: Severity | None = None  # only where it is not that of the rule
 
@@ -63,6 +64,7 @@ class Rule:
     causes: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()  # ids of rules that say the same, and say less, where this one finds something
     basis: Basis = Basis.COUNTED
+    is_symptom: bool = False  # a bad value of an earlier step is reason enough for it
 
     @property
     def slugs(self) -> tuple[str, ...]:
@@ -91,6 +93,7 @@ class Rule:
             iteration=None,
             fix=found.fix,
             evidence=found.evidence,
+            effects=found.effects,
             basis=self.basis,
         )
 

@@ -69,6 +69,11 @@ class RuleFindings:
             yield from found
 
 
+def symptoms(process: ProcessTrace) -> set[str]:
+    """Return the causes that an earlier bad value explains."""
+    return {slug for rule in rules(process) if rule.is_symptom for slug in rule.slugs}
+
+
 def rule_findings(process: ProcessTrace) -> list[Finding]:
     """Return all that rules found in a process, the worst first."""
     found = [(rule, one) for rule in rules(process) for one in process.cached(RuleFindings).of_rule(rule)]

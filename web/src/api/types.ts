@@ -95,6 +95,7 @@ export interface Finding {
   chain: { text: string; tensor: TensorId | null }[];
   seen: string | null;
   logged: string[]; // the last messages of tensorsleuth.log
+  effects: string[]; // findings that follow from it, in words
   tensor: TensorId | null; // its origin
   place: Place | null; // the line to open in the source panel
   code_parts: [string, string, string] | null; // `code` before, in and behind the expression to mark

@@ -15,6 +15,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_HOPS = 8
 MAX_NAMES = 3
+WRITTEN = "written to"
 
 
 class Hop(NamedTuple):
@@ -81,7 +82,7 @@ def _last_hop(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
     if spread.variables:
         names = [variables.get(handle, "a variable") for handle in spread.written_variables[:MAX_NAMES]]
         more = len(spread.variables) - len(names)
-        yield f"written to {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
+        yield f"{WRITTEN} {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
     elif spread.results:
         yield f"given to Python{_function(spread.reached[spread.results[0]])}"
     elif spread.refused:

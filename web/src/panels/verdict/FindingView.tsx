@@ -22,7 +22,7 @@ export function FindingView({ finding, end }: { finding: Finding; end: Ending | 
           </p>
         )}
         <Row label="Confidence" text={finding.confidence_words} />
-        <Row label="Used in" text={otherLine(finding)} />
+        {finding.effects.map((effect, number) => <Row key={number} label={number ? "" : "Effects"} text={effect} />)}
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
         {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}

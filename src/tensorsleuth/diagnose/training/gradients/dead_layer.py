@@ -31,7 +31,11 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 
 
 RULE = Rule(
-    id="dead-layer", severity=Severity.WRONG, find=find, supersedes=("learning-rate-too-high", "zero-gradients")
+    id="dead-layer",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("learning-rate-too-high", "zero-gradients"),
+    is_symptom=True,
 )
 
 

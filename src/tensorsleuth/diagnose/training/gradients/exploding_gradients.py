@@ -35,7 +35,11 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 
 
 RULE = Rule(
-    id="exploding-gradients", severity=Severity.WRONG, find=find, supersedes=("learning-rate-too-high", "loss-rose")
+    id="exploding-gradients",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("learning-rate-too-high", "loss-rose"),
+    is_symptom=True,
 )
 
 

@@ -38,7 +38,13 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
         yield _finding(training, gradients, zeros, spot, left[spot])
 
 
-RULE = Rule(id="zero-gradients", severity=Severity.WRONG, find=find, supersedes=("chance-loss", "frozen-weights"))
+RULE = Rule(
+    id="zero-gradients",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("chance-loss", "frozen-weights"),
+    is_symptom=True,
+)
 
 
 def _zero_samples(gradients: list[WatchedSeries]) -> int:

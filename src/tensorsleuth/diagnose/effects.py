@@ -1,0 +1,39 @@
+"""Findings of rules that follow from a bad value: they are told as its effects, and not beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container
+from dataclasses import replace
+
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.diagnose.nan.path import WRITTEN
+
+
+def fold_effects(
+    bad_values: list[Finding], counted: list[Finding], symptoms: Container[str]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return both lists of one process without what the first bad value explains, which tells it as its effects.
+
+    `symptoms` are the causes that a NaN or an infinity has by itself, among those that rules counted over steps.
+    """
+    root = next((one for one in bad_values if _spoils_weights(one)), None)
+    if root is None or root.step is None:
+        return bad_values, counted
+    later = [one for one in counted if one.cause in symptoms and one.step is not None and one.step > root.step]
+    effects = tuple(dict.fromkeys(map(effect_words, later)))
+    told = [replace(one, effects=effects) if one is root else one for one in bad_values]
+    return told, [one for one in counted if one not in later]
+
+
+def _spoils_weights(finding: Finding) -> bool:
+    """Return whether the bad value was written to a variable of the model, not to one of a metric."""
+    written = finding.severity == "error" and bool(finding.chain) and finding.chain[-1].startswith(WRITTEN)
+    return written and not (finding.layer or "").startswith("metric ")
+
+
+def effect_words(finding: Finding) -> str:
+    """`since step 2, train.py:14 puts out nothing but zeros in each of the last 30 of 32 steps (conv_a)`"""
+    said = finding.summary.split(": ")[0].removesuffix(".")
+    said = said.replace(finding.file, os.path.basename(finding.file)) if finding.file else said
+    return f"since step {finding.step}, {said}"
