@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import reduce
 
@@ -13,12 +14,14 @@ from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.core.ops.reductions import LOSS_ENDS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
-from tensorsleuth.diagnose.training.eager_losses import EagerLosses
+from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.diagnose.training.returned_values import returned_rows
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
+_COUNTED = re.compile(r"_\d+$")  # at the end of a name that was made unique
+_OPTIMIZER = re.compile(r"\boptimizers\.(?:\w+\.)*(\w+)\(")
 READ_VARIABLE = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
 
 
@@ -92,6 +95,16 @@ def last_learning_rate(training_graph: TrainingGraph) -> float | None:
     """Return the last learning rate of a Keras optimizer, if it is a variable that was read."""
     values = variable_values(training_graph, "learning_rate")
     return float(values[-1]) if len(values) else None
+
+
+def optimizer_name(training_graph: TrainingGraph) -> str | None:
+    """Return the class of a Keras optimizer as the program writes it, `SGD`; Keras 3 names its variables so too."""
+    known, made = training_graph.variables.names, optimizer_line(training_graph)
+    code = (code_at(training_graph.process, made) or "") if made is not None else ""
+    names = (known[handle] for handle in training_graph.variables.find_by_name("learning_rate"))
+    name = next((_COUNTED.sub("", one.split("/")[0]) for one in names if "/" in one), None)
+    written = re.search(name, code, re.IGNORECASE) if name is not None else _OPTIMIZER.search(code)
+    return written.group(written.lastindex or 0) if written is not None else name
 
 
 def optimizer_line(training_graph: TrainingGraph) -> Frame | None:

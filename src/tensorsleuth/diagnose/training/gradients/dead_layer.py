@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +23,51 @@ MIN_ELEMENTS = 64  # numbers: a few may be zero by chance
 FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of the samples have none
 
 
+@dataclass(frozen=True)
+class DeadLayer:
+    """A ReLU that puts out almost nothing but zeros in its last rows."""
+
+    training: TrainingGraph
+    op_node: OpNode
+    rows: Array
+    dead: int  # of the rows, the last
+
+    @property
+    def lived(self) -> bool:
+        return self.dead < len(self.rows)
+
+    @property
+    def step(self) -> int:
+        """Return the first step in which it is dead."""
+        return self.training.process.step_of(self.rows[len(self.rows) - self.dead]) or 0
+
+    @property
+    def name(self) -> str:
+        """Return its layer; else its line."""
+        frame = self.training.frame(self.op_node)
+        line = f"the ReLU in line {frame.line}" if frame is not None else "a ReLU"
+        return (self.training.layer(self.op_node) or line).rpartition("/")[2]
+
+    @property
+    def words(self) -> str:
+        share = _share(self.rows[len(self.rows) - self.dead :])
+        return f"{self.name} puts out {share} in each of the last {self.dead:,} of {len(self.rows):,} steps"
+
+
+def dead_layers(training_graph: TrainingGraph) -> Iterator[DeadLayer]:
+    """Yield the layers that are dead at the end."""
+    process = training_graph.process
+    for spot, rows in training_graph.output_rows(training_graph.forward_ops(RELUS)).items():
+        dead = _dead_at_the_end(process, rows, _is_made_of_nan(training_graph, spot, rows))
+        hidden = training_graph.weights_of(spot) and training_graph.feeds_next_layer(spot, DEAD_UNIT_PASSES)
+        if dead >= FEWEST_STEPS and hidden:
+            yield DeadLayer(training_graph, spot, rows, dead)
+
+
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
-    for spot, rows in training.output_rows(training.forward_ops(RELUS)).items():
-        dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
-        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_next_layer(spot, DEAD_UNIT_PASSES):
-            yield _finding(training, spot, rows, dead)
+    for one in dead_layers(training):
+        yield _finding(training, one.op_node, one.rows, one.dead)
 
 
 RULE = Rule(
