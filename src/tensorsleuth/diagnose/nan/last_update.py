@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,25 @@ def last_update(case: Case) -> WeightUpdate | None:
         jump = optimizer[2] if optimizer is not None else None
         return WeightUpdate(variables.name(handle), frame, rate, growth, [read], jump)
     return None
+
+
+def first_reads(case: Case) -> Iterator[tuple[int, ObservedTensor]]:
+    """Yield the variables that are trained, as the program first read them."""
+    events, process, variables = case.process.events, case.process, case.finder.variables
+    reads = np.array(sorted(_read_ids(case)), np.uint32)
+    rows: Any = events[np.isin(events["tensor"], reads)] if len(reads) else events[:0]
+    whose = handles_of(process, rows)
+    seen: set[tuple[int, int]] = set()
+    for row, read_handle in zip(rows, whose, strict=True):
+        key = int(row["tensor"]), int(read_handle)
+        tensor, call = process.tensor(row["tensor"]), process.call_of(row)
+        if key in seen or tensor is None or call is None or len(seen) > MAX_READS:
+            continue
+        seen.add(key)
+        one = ObservedTensor(process, tensor, row, call=call)
+        handle = variables.handle_of(one)
+        if handle is not None and handle not in variables.untrainable and one.has_range:
+            yield handle, one
 
 
 def _tf1_learning_rate(variable_write: VariableWrite) -> float | None:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.fed_data import MENDED_BY_SCALING, with_data_scale
 from tensorsleuth.diagnose.nan.variable_jump import jump_of_input
 from tensorsleuth.diagnose.needs import Need, recorded_parts
 
@@ -44,7 +45,7 @@ class Cause:
 
 @cache
 def causes() -> tuple[Cause, ...]:
-    files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    files = [import_module(module.name) for module in walk_packages(__path__, f"{__name__}.") if not module.ispkg]
     return tuple(Cause(file.match, getattr(file, "OPS", None), getattr(file, "NEEDS", None)) for file in files)
 
 
@@ -52,7 +53,11 @@ def explain(case: Case) -> tuple[Case, Explanation] | None:
     """Return the explanation with the highest confidence, and its op: the case's own, or one fused into it."""
     told = [(one, story) for one in case.candidates for story in _explanations(one)]
     surest = max(told, key=lambda pair: pair[1].confidence, default=None)
-    return (surest[0], _with_jump(*surest)) if surest is not None else None
+    if surest is None:
+        return None
+    jumped = _with_jump(*surest)
+    is_scaled = jumped is not surest[1] or jumped.cause not in MENDED_BY_SCALING
+    return surest[0], jumped if is_scaled else with_data_scale(*surest)
 
 
 def _explanations(case: Case) -> list[Explanation]:
