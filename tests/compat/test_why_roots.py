@@ -143,3 +143,18 @@ def test_a_dropout_that_keeps_next_to_nothing_is_no_learning_rate(recorded: Reco
     found = findings(recorded(program))[0]
     assert found.cause == cause
     assert cause != "dropout-rate" or ("rate 0.999" in found.summary and "1,000" in found.summary)
+
+
+def test_gradients_that_nobody_applies_are_not_called_zero(recorded: Recorded) -> None:
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - Y) ** 2)
+        tape.gradient(loss, model.trainable_variables)
+        return loss
+
+    trace = recorded(lambda: [step(tf.constant(X)) for _ in range(40)])
+    assert "zero-gradients" not in [one.cause for one in findings(trace)]

@@ -14,6 +14,7 @@ from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.gradients.gradient_stops import gradient_stop
 from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
@@ -27,6 +28,8 @@ PART_COUNT = 10  # of the steps, that the loss is judged by
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.cached(LayerStatistics)
     gradients = inside.gradients or inside.updates  # TensorFlow leaves out what it knows to be zero when it optimises
+    if not inside.gradients and not _writes_weights(process):
+        return
     zeros = _zero_samples(gradients)
     if zeros < FEWEST_SAMPLES or int(gradients[0].steps[-1]) < MIN_LAST_STEP:
         return
@@ -45,6 +48,14 @@ RULE = Rule(
     supersedes=("chance-loss", "frozen-weights"),
     is_symptom=True,
 )
+
+
+def _writes_weights(process: ProcessTrace) -> bool:
+    """Return whether the program writes variables step by step: else gradients may be anything, and are not applied."""
+    written = WrittenVariables(process.cached(TrainingGraph))
+    return bool(written.by_functions or written.by_compiled) or any(
+        len(calls) > FEWEST_SAMPLES for calls in written.by_eager_calls.values()
+    )
 
 
 def _zero_samples(gradients: list[WatchedSeries]) -> int:
