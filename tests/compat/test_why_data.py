@@ -55,13 +55,14 @@ def test_a_nan_in_a_csv_file(recorded: Recorded, table: str, dataset: Callable[[
 def test_a_label_is_told_with_the_batch_that_it_came_in_with(recorded: Recorded) -> None:
     def program() -> None:
         labels = np.zeros([12, 1], np.float32)
-        labels[7] = np.nan
+        labels[7] = np.nan  # missing
         fit((np.ones([12, 2], np.float32), labels), batch_size=4)
 
     found = first(recorded(program))
     assert (found.cause, found.epoch, found.batch, found.step) == ("nan-in-data", 0, 1, 1)
     place = "(row 7, column 0): it is in the data, and comes in at row 3, column 0"
-    assert found.summary.endswith(f"{place} of the batch of step 1 (epoch 0, batch 1).")
+    made = f"and line {marked('missing')} may have made it (labels[7] = np.nan)"
+    assert found.summary.endswith(f"{place} of the batch of step 1 (epoch 0, batch 1), {made}.")
 
 
 def fit(data: tuple[Any, ...], **how: Any) -> None:

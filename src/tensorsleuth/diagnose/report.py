@@ -224,7 +224,7 @@ class _ExplainedCase:
     def is_intended(self, others: list[_ExplainedCase]) -> bool:
         """−∞ in a table from outside, where it is the arithmetic on it that made the NaN."""
         birth = self.case.origin
-        if not birth.from_outside or birth.out.has_nan or birth.out.count("pos_inf"):
+        if not birth.from_outside or birth.out.has_nan or birth.out.count("pos_inf") or self.case.spread.enters_product:
             return False
         made = [other for other in others if other.explanation is not None and other.case.origin.from_infinity]
         return any(other.case.out.key in self.case.spread.reached for other in made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorsleuth.core.catalog import Site
+from tensorsleuth.diagnose.nan.array_source import array_source
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
@@ -20,6 +21,15 @@ def data_site(case: Case) -> Site | None:
 def arrival_batch(case: Case) -> ObservedTensor | None:
     """Return the batch in which an element of a dataset reached the program."""
     return next((one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")), None)
+
+
+def source_words(case: Case, site: Site | None = None) -> str:
+    """Name the line of the program that may have computed it with NumPy or pandas."""
+    site = site if site is not None else case.site
+    frame = site.frame if site is not None else None
+    text = case.process.catalogue.sources.get(frame.file) if frame is not None else None
+    found = array_source(text, frame.line) if frame is not None and text is not None else None
+    return f", and line {found.line} may have made it ({found.code})" if found is not None else ""
 
 
 def reads_csv(case: Case) -> bool:

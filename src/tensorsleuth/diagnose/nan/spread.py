@@ -16,6 +16,7 @@ from tensorsleuth.core.ops.kinds import (
     is_dataset,
     writes_variables,
 )
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
 from tensorsleuth.diagnose.nan.failed_calls import FailedCalls
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
@@ -164,6 +165,21 @@ class Spread:
             return False
         sinks = {*self.variables.values(), *self.results, *self.refused, *self.raised}
         return bool(sinks) and not any(key in self.forward for key in sinks)
+
+    @property
+    def enters_product(self) -> bool:
+        """Return whether an infinity went into a product of matrices, as data does and a mask does not."""
+        for key, one in self.forward.items():
+            parent = self.reached.get(self._parents[key]) if key in self._parents else None
+            if parent is not None and not parent.has_nan and self._is_product(one):
+                return True
+        return False
+
+    def _is_product(self, one: ObservedTensor) -> bool:
+        """Return whether it is a layer's product, or an op that such a product was fused into."""
+        fused = self._call_graphs.graph_of(one).fused_ops(one)
+        types = (self._finder.process.catalogue.functions[at.function].nodes[number].type for at, number in fused)
+        return one.op in LAYER_PRODUCTS or any(kind in LAYER_PRODUCTS for kind in types)
 
     # ---- from birth to symptom
 

@@ -217,7 +217,7 @@ class GuardJudge(Observer):
         return error
 
 
-_WEAK_CAUSES = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "nan-initial-value")
+_WEAK_CAUSES = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "inf-in-data", "nan-initial-value")
 
 
 def _is_weak(error: NumericsError) -> bool:

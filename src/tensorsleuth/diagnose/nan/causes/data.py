@@ -8,7 +8,7 @@ from tensorsleuth.core.ops.data_ops import FILE_READS, STORED_VALUES
 from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
 from tensorsleuth.diagnose.health_words import describe_index
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv
+from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv, source_words
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 OPS = EXTERNAL_SOURCES | STORED_VALUES
@@ -16,7 +16,7 @@ OPS = EXTERNAL_SOURCES | STORED_VALUES
 
 def match(case: Case) -> Explanation | None:
     if case.out.constant is not None:
-        return Explanation("nan-in-data", 0.9, _constant_words(case), _CAPTURED)
+        return Explanation(_slug(case.out), 0.9, f"{_constant_words(case)}{source_words(case)}", _CAPTURED)
     if case.variable_write is not None or not (case.origin.from_outside or _unwritten(case)):
         return None
     what = _bad_value_word(case.out)
@@ -33,9 +33,13 @@ def match(case: Case) -> Explanation | None:
     site = data_site(case)
     if _is_from_unseen_function(case):
         why = f"takes {what} from a dataset ({where}): it is in the data, or a function of the dataset made it"
-        return Explanation("nan-in-data", 0.5, why, _UNSEEN, site=site)
-    why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
-    return Explanation("nan-in-data", 0.9, why, _fix(case), site=site)
+        return Explanation(_slug(case.out), 0.5, why, _UNSEEN, site=site)
+    why = f"feeds {what} ({where}): it is in the data{_batch(case)}{source_words(case, site)}"
+    return Explanation(_slug(case.out), 0.9, why, _fix(case), site=site)
+
+
+def _slug(one: ObservedTensor) -> str:
+    return "nan-in-data" if one.has_nan else "inf-in-data"
 
 
 def _is_from_unseen_function(case: Case) -> bool:

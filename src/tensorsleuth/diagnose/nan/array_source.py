@@ -1,0 +1,208 @@
+"""The line of the program that computed an array with NumPy or pandas, found by names in its source.
+
+Nothing of NumPy is recorded. The walk goes from the names in the line that fed the array to the lines that assign them,
+until one computes something that can be NaN or infinite.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+MAX_STEPS = 8  # from name to name
+RISKY_CALLS = frozenset(
+    [
+        *("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "power", "divide", "true_divide", "reciprocal"),
+        *("arccos", "arcsin", "arctanh", "arccosh", "div", "truediv", "rdiv", "pct_change", "cumprod"),
+    ]
+)
+BAD_CONSTANTS = frozenset(["nan", "inf", "NaN", "Inf", "infty", "NINF", "PINF", "NA"])
+TENSORFLOW = frozenset(["tf", "tensorflow", "keras"])
+Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """A line that may have made an array NaN or infinite."""
+
+    line: int
+    code: str
+
+
+def array_source(text: str, line: int) -> ArraySource | None:
+    """Return the nearest line that computes what a line uses, and that can make a NaN or an infinity."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    scopes = _scopes_around(tree, line)
+    start = _statement_at(scopes[0], line)
+    found = next(_Walk(tree).from_statement(start, scopes), None) if start is not None else None
+    if found is None or found.lineno == line:
+        return None
+    return ArraySource(found.lineno, text.splitlines()[found.lineno - 1].split("#")[0].strip())
+
+
+@dataclass
+class _Walk:
+    tree: ast.Module
+    seen: set[tuple[int, str]] = field(default_factory=set)
+
+    def from_statement(self, statement: ast.stmt, scopes: list[Scope]) -> Iterator[ast.expr]:
+        """Yield risky expressions behind a statement, nearest first."""
+        level = [(name, statement.lineno, scopes) for name in _names(_own_part(statement))]
+        for _ in range(MAX_STEPS):
+            following = []
+            for name, before, around in level:
+                for value, line, where in self._values(name, before, around):
+                    yield from _risky(value)
+                    following += [(one, line, where) for one in _names(value)]
+            level = following
+
+    def _values(self, name: str, before: int, scopes: list[Scope]) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
+        """Yield the values that a name was given, in the innermost scope that assigns it, and what it returns."""
+        for at, scope in enumerate(scopes):
+            if (id(scope), name) in self.seen:
+                return
+            given = [one for one in _assignments(scope, name) if at or one[1] < before or _in_loop(scope, one[1])]
+            returned = [(one.value, one.lineno) for one in _returns(scope, name) if one.value is not None]
+            if given or returned:
+                self.seen.add((id(scope), name))
+                yield from ((value, line, scopes[at:]) for value, line in reversed(given))
+                function = _function(scope, name)
+                yield from ((value, line, [function, *scopes[at:]]) for value, line in returned if function)
+                return
+            if name in _parameters(scope):
+                self.seen.add((id(scope), name))
+                yield from self._arguments(scope, name)
+                return
+
+    def _arguments(self, function: Scope, name: str) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
+        """Yield what calls of a function give a parameter."""
+        at = _parameters(function).index(name)
+        for call in ast.walk(self.tree):
+            if isinstance(call, ast.Call) and _leaf(call.func) == getattr(function, "name", ""):
+                named = [one.value for one in call.keywords if one.arg == name]
+                place = at - (isinstance(call.func, ast.Attribute) and _parameters(function)[:1] == ["self"])
+                for value in named or call.args[place : place + 1]:
+                    yield value, call.lineno, _scopes_around(self.tree, call.lineno)
+
+
+def _scopes_around(tree: ast.Module, line: int) -> list[Scope]:
+    """Return the functions that a line is in, innermost first, and the module."""
+    functions = (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    around = [one for one in functions if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    return [*sorted(around, key=lambda one: -one.lineno), tree]
+
+
+def _statement_at(scope: Scope, line: int) -> ast.stmt | None:
+    found = (
+        one
+        for one in ast.walk(scope)
+        if isinstance(one, ast.stmt) and one is not scope and one.lineno <= line <= (one.end_lineno or one.lineno)
+    )
+    return max(found, key=lambda one: one.lineno, default=None)
+
+
+def _own_part(statement: ast.stmt) -> ast.AST:
+    """Return the head of a compound statement: its body are statements of their own."""
+    if isinstance(statement, ast.For | ast.AsyncFor):
+        return statement.iter
+    if isinstance(statement, ast.While | ast.If):
+        return statement.test
+    return ast.Tuple([one.context_expr for one in statement.items]) if isinstance(statement, ast.With) else statement
+
+
+def _names(tree: ast.AST) -> list[str]:
+    """Return the names that it reads, without those of TensorFlow's functions."""
+    names = [one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    return list(dict.fromkeys(name for name in names if name not in TENSORFLOW))
+
+
+def _assignments(scope: Scope, name: str) -> list[tuple[ast.expr, int]]:
+    """Return the values that a scope gives a name, an element, a column or an attribute of it."""
+    found: list[tuple[ast.expr, int]] = []
+    for one in _own_statements(scope):
+        if isinstance(one, ast.Assign) and any(_is_target(target, name) for target in one.targets):
+            found.append((one.value, one.lineno))
+        elif isinstance(one, ast.AugAssign) and _is_target(one.target, name):
+            found.append((ast.copy_location(ast.BinOp(one.target, one.op, one.value), one), one.lineno))
+        elif isinstance(one, ast.AnnAssign) and one.value is not None and _is_target(one.target, name):
+            found.append((one.value, one.lineno))
+        elif isinstance(one, ast.For) and _is_target(one.target, name):
+            found.append((one.iter, one.lineno))
+    return found
+
+
+def _own_statements(scope: Scope) -> Iterator[ast.stmt]:
+    """Yield the statements of a scope, without those of functions in it."""
+    todo: list[ast.AST] = list(scope.body)
+    for one in todo:
+        if isinstance(one, ast.stmt):
+            yield one
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.expr):
+            todo += ast.iter_child_nodes(one)
+
+
+def _is_target(target: ast.expr, name: str) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return any(_is_target(one, name) for one in target.elts)
+    while isinstance(target, ast.Subscript | ast.Starred):
+        target = target.value
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def _function(scope: Scope, name: str) -> Scope | None:
+    functions = (one for one in _own_statements(scope) if isinstance(one, ast.FunctionDef))
+    return next((one for one in functions if one.name == name), None)
+
+
+def _returns(scope: Scope, name: str) -> list[ast.Return]:
+    """Return the return statements of a function that is defined in a scope."""
+    function = _function(scope, name)
+    return [one for one in _own_statements(function) if isinstance(one, ast.Return)] if function is not None else []
+
+
+def _parameters(scope: Scope) -> list[str]:
+    if isinstance(scope, ast.Module):
+        return []
+    return [one.arg for one in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)]
+
+
+def _in_loop(scope: Scope, line: int) -> bool:
+    """Return whether a line is in a loop, so that it may run before lines above it."""
+    loops = (one for one in _own_statements(scope) if isinstance(one, ast.For | ast.While))
+    return any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in loops)
+
+
+def _leaf(function: ast.expr) -> str:
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+
+
+def _root(expression: ast.expr) -> str:
+    while isinstance(expression, ast.Attribute | ast.Call | ast.Subscript):
+        expression = expression.func if isinstance(expression, ast.Call) else expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _risky(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the parts of an expression that can be NaN or infinite for finite numbers."""
+    for one in ast.walk(value):
+        if (
+            (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div | ast.FloorDiv | ast.Mod) and _may_be_zero(one))
+            or (isinstance(one, ast.Call) and _leaf(one.func) in RISKY_CALLS and _root(one.func) not in TENSORFLOW)
+            or (isinstance(one, ast.Attribute) and one.attr in BAD_CONSTANTS)
+            or (isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in BAD_CONSTANTS)
+        ):
+            yield one
+
+
+def _may_be_zero(division: ast.BinOp) -> bool:
+    """Return whether the divisor is no number that is written there, and the left side no text."""
+    is_text = isinstance(division.left, ast.Constant | ast.JoinedStr) and not isinstance(
+        getattr(division.left, "value", None), int | float
+    )
+    return not is_text and not (isinstance(division.right, ast.Constant) and bool(division.right.value))
