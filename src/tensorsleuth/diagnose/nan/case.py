@@ -19,6 +19,7 @@ from tensorsleuth.trace.process.layers import LayerLookup
 
 LARGE_INPUT = 1e8  # a number that nobody would expect in a network
 LARGE_HALF_INPUT = 100.0
+MAX_FORWARD_CALLS = 50  # of one line, that may be what a gradient differentiates
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,11 @@ class Case:
 
     @cached_property
     def forward_node(self) -> OpNode | None:
-        """Return the op that this one differentiates, if it is in a graph; else the op itself."""
+        """Return the op that this one differentiates, if it was recorded; else the op itself."""
         forward = self._forward
         if forward is None:
-            return self.op_node
+            eager = self.out.tensor.eager
+            return (self._eager_forward_node(eager.forward) if eager is not None else None) or self.op_node
         for instance in reversed(self.process.catalogue.instances.values()):
             function = self.process.catalogue.functions.get(instance.function)
             if function is not None and function.graph == forward.graph:
@@ -161,6 +163,20 @@ class Case:
                     if node.name == forward.name:
                         return OpNode(node.type, instance, function, number, call=self.out.call)
         return self.op_node
+
+    def _eager_forward_node(self, forward: int) -> OpNode | None:
+        """Return the last call of an eager op before this one, if possible of those that share a tensor with it."""
+        process, graphs = self.process, self.finder.call_graphs
+        rows = process.calls[(process.calls["op"] == forward) & (process.calls["call"] < self.out.call)]
+        taken = {*graphs.calls.inputs(self.out.call)}
+        found: list[OpNode] = []
+        for call in map(int, rows["call"][::-1][:MAX_FORWARD_CALLS]) if forward > 0 else ():
+            op = graphs.calls.op(call)
+            uids = tuple(uid for made in graphs.of_call(call).returned_uids.values() for uid in made)
+            found += [OpNode(op.type, uids=uids, call=call)] if op is not None else []
+            if not taken.isdisjoint([*uids, *graphs.calls.inputs(call)]):
+                return found[-1] if found else None
+        return found[0] if found else None
 
     @property
     def name(self) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.elementwise import DIVISIONS
 from tensorsleuth.core.ops.numerics import ALL_DIVISIONS, NORMS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-OPS = frozenset(ALL_DIVISIONS)
+OPS = ALL_DIVISIONS | {"Exp"}
+SLOPED = DIVISIONS | {"Exp"}  # in a softmax
 
 
 def match(case: Case) -> Explanation | None:
-    if case.differentiates is not None or case.op not in OPS or case.op_node is None:
+    if case.differentiates is not None:
+        return _slope_of_softmax(case)
+    if case.op not in OPS or case.op_node is None:
         return None
     slot = 0 if case.op in ("Reciprocal", "Inv") else 1
     divisor = case.input(slot)
@@ -35,6 +39,21 @@ def match(case: Case) -> Explanation | None:
     if case.out.has_nan:
         return Explanation("zero-over-zero", 0.9, f"divides 0 by 0: {zeros}", _SAFE)
     return Explanation("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
+
+
+def _slope_of_softmax(case: Case) -> Explanation | None:
+    """Match exp(x) / sum(exp(x)) that is finite, and whose gradient, 1 / sum or larger, is not."""
+    node = case.forward_node
+    if node is None or node.type not in SLOPED or any(one.bad for one in case.inputs):
+        return None
+    before = {spot.type for spot in case.neighbours.ancestors(node, 4)}
+    if not ({"Exp", "Sum"} <= before or (node.type == "Exp" and case.leads_to("Sum", "RealDiv|Div"))):
+        return None
+    why = (
+        "differentiates a hand-made softmax: its values are finite, but the exponentials are so small or so large "
+        f"that its gradient leaves the range of {case.out.dtype}"
+    )
+    return Explanation("softmax-by-hand", 0.965, why, _SOFTMAX)
 
 
 def _subtracts_one(case: Case, difference: OpNode) -> bool:
