@@ -93,6 +93,27 @@ def test_weights_that_begin_far_too_large(recorded: Recorded, size: float) -> No
     assert "Square" in found[0].summary and found[0].confidence >= 0.9
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["graph", "XLA"])
+def test_weights_that_grew_did_not_begin_large(recorded: Recorded, compiled: bool) -> None:
+    """Of a function that XLA compiles, only the call that went bad has rows. Large data in a variable has no part."""
+
+    def program() -> None:
+        data = tf.Variable(1e7 * X)
+        weight = tf.Variable(tf.ones([8, 1]))
+
+        @tf.function(jit_compile=compiled)
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((tf.matmul(data / 1e7, weight) - Y) ** 2)
+            weight.assign_sub(20.0 * tape.gradient(loss, weight))
+            return loss
+
+        for _ in range(40):
+            step()
+
+    assert "initial-weights" not in [one.cause for one in findings(recorded(program))]
+
+
 def rate_of(pixels: Any) -> Any:
     weight = tf.Variable(tf.fill([64, 1], 0.01))
 
