@@ -133,3 +133,17 @@ def test_a_where_trap_is_told_at_the_masked_op(recorded: Recorded, name: str, co
     found = first(recorded(tf.function(step) if compiled else step))
     lines = {marked("masked"), *(number for number in range(marked("masked") - 35, marked("masked")))}
     assert found.cause == "where-trap" and found.line in lines
+
+
+@COMPILED
+def test_a_dropout_is_no_where_trap(recorded: Recorded, compiled: bool) -> None:
+    weight, x = tf.Variable(tf.ones([8])), tf.constant([0.0, 1.0] * 4)
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.nn.dropout(tf.sqrt(x * weight), 0.5, seed=1))  # root
+        weight.assign_sub(0.1 * tape.gradient(loss, weight))
+
+    tf.random.set_seed(1)
+    found = first(recorded(tf.function(step) if compiled else step))
+    assert (found.cause, found.line) == ("grad-sqrt-zero", marked("root"))

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tensorsleuth.core.catalog import ForwardOp, Frame, Instance, Site
 from tensorsleuth.core.ops.elementwise import ELEMENTWISE
+from tensorsleuth.core.ops.kinds import SELECTS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.nan.history import ValueGrowth, over_iterations, over_steps
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
@@ -251,14 +252,23 @@ class Case:
         return bool(level)
 
     def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
-        """Return whether it gets there through any arithmetic in between."""
+        """Return whether it gets there through any arithmetic in between; what a dropout selects does not count."""
         level = {self.forward_node} if self.forward_node is not None else set()
         for _ in range(depth):
             users = {user for one in level for user in self._users(one)}
-            if any(user.type in kinds for user in users):
+            if any(user.type in kinds and not self._selects_at_random(user) for user in users):
                 return True
             level = {user for user in users if user.type in ELEMENTWISE}
         return False
+
+    def _selects_at_random(self, op_node: OpNode) -> bool:
+        """Return whether its condition was computed from random numbers; in eager code, whether its line makes some."""
+        if op_node.function is None:  # the booleans of eager code have no rows
+            op, eager = self.finder.call_graphs.calls.op(op_node.call), self.process.catalogue.eager.values()
+            return op is not None and any("Random" in one.type and one.site == op.site for one in eager)
+        condition = self.neighbours.input_ops(op_node)[:1] if op_node.type in SELECTS else []
+        made = (spot for slot in condition for one in slot for spot in (one, *self.neighbours.ancestors(one, 4)))
+        return any("Random" in spot.type for spot in made)
 
     def _users(self, op_node: OpNode) -> Iterator[OpNode]:
         """Return the consumers in the forward pass: gradients have branches of their own."""

@@ -16,7 +16,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 NEEDS = Need.FUNCTIONS | Need.EAGER_GRADIENTS
 MAX_HOPS = 40  # gradient ops between the loss and the overflow
-MIN_SCALE = 64.0  # a loss weight is smaller
+MIN_SCALE = 256.0  # the weight of a loss is smaller
 
 
 class LossScale(NamedTuple):
