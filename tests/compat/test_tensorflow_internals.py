@@ -194,6 +194,7 @@ def test_tf_gradients_compiles_each_gradient_through_the_module(monkeypatch: pyt
 
 
 def test_excluded_paths_are_cut_from_tracebacks() -> None:
+    assert callable(traceback_utils._process_traceback_frames)
     assert isinstance(traceback_utils._EXCLUDED_PATHS, tuple)
     assert all(isinstance(path, str) for path in traceback_utils._EXCLUDED_PATHS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.exits.kinds.exception import plain_message
+from tensorsleuth.diagnose.exits.exception_message import plain_message
 
 TRACED = """in user code:
 

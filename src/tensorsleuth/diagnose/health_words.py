@@ -1,10 +1,13 @@
-"""A tensor's health in words."""
+"""A tensor's health in words, and as evidence of a finding."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.core.catalog import Site
+from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 _COUNT_COLUMNS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 _BAD_VALUE_WORDS = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
@@ -63,3 +66,22 @@ def format_limit(number: int) -> str:
 def pluralise(count: int, thing: str) -> str:
     """E.g. `1 tensor` or `1,200 tensors`."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def evidence_of(role: str, one: ObservedTensor, number: int | None = None) -> Evidence:
+    """Return a recorded tensor as evidence; `number` is its place among the events."""
+    constant = ", ".join(f"{value:g}" for value in one.constant or ())
+    return Evidence(
+        role,
+        one.tensor.name,
+        one.tensor.type,
+        one.dtype if one.row is not None else "constant",
+        one.shape,
+        describe_health(one.row, one.first_bad) if one.row is not None else constant,
+        _line(one.tensor.site),
+        number,
+    )
+
+
+def _line(site: Site | None) -> str | None:
+    return f"{site.frame.file}:{site.frame.line}" if site is not None and site.frame is not None else None

@@ -17,11 +17,9 @@ from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_
 from tensorsleuth.diagnose.doubts import find_doubts
 from tensorsleuth.diagnose.effects import fold_effects
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
-from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
-from tensorsleuth.diagnose.exits.value_text import parse_value_text
-from tensorsleuth.diagnose.fit_positions import batch_of_call, fit_position
-from tensorsleuth.diagnose.graph.layer_lines import LayerLines
-from tensorsleuth.diagnose.health_words import describe_health
+from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
+from tensorsleuth.diagnose.exits.failure_finding import failure_finding
+from tensorsleuth.diagnose.health_words import evidence_of
 from tensorsleuth.diagnose.log_messages import add_log_messages
 from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.nan.case import Case, Explanation
@@ -32,8 +30,8 @@ from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
-from tensorsleuth.diagnose.rules import rule_findings, symptoms
-from tensorsleuth.diagnose.source_lines import source_fields
+from tensorsleuth.diagnose.rules import rule_findings
+from tensorsleuth.diagnose.source_lines import batch_of_call, fit_position, source_fields
 from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -118,7 +116,7 @@ def _mode_without_values(trace: Trace) -> str | None:
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
     """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
     death = find_fatal_error(process, exit_code) if process.catalogue.failures else None
-    fatal = [_failure_finding(process, death)] if death is not None else []
+    fatal = [failure_finding(process, death)] if death is not None else []
     found, raised = _origin_findings(process)
     follows = bool(found) and found[0].severity == "error" and death is not None
     follows = follows and (fatal[0].cause in MAY_FOLLOW_BAD_VALUE or fatal[0].call in raised)
@@ -255,6 +253,7 @@ class _ExplainedCase:
             step=self._arrival.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else RECORD_ALL if self.is_behind_gap else None,
+            layer=case.layer if self._is_at_op else None,
             **fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),
@@ -324,7 +323,7 @@ class _ExplainedCase:
         also = self.explanation.evidence if self.explanation is not None else ()
         pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
         for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
-            piece = _evidence_of(role, one, self._event_index(one))
+            piece = evidence_of(role, one, self._event_index(one))
             made = self.explanation.computed if self.explanation is not None and role == "out" else None
             yield replace(piece, name=f"{piece.name} as {made}", op=made) if made is not None else piece
 
@@ -340,55 +339,9 @@ class _HandleNames(dict[int, str]):
         return self._variables.name(handle) if handle != NO_UID else default
 
 
-def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
-    frame = fatal_error.site.frame if fatal_error.site is not None else None
-    frame = marked(process, frame, fatal_error.kind.cause, fatal_error.op)
-    where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
-    given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)
-    seen = tuple(
-        _evidence_of("in", one, number)
-        for one, number in zip(fatal_error.inputs, fatal_error.event_indexes, strict=True)
-    )
-    return Finding(
-        cause=fatal_error.kind.cause,
-        confidence=0.9 if fatal_error.kind.fix else 0.5,
-        severity="error",
-        summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
-        **(source_fields(process, frame) | {"layer": fatal_error.layer}),
-        op=fatal_error.op,
-        name=fatal_error.name,
-        step=fatal_error.step,
-        iteration=None,
-        fix=fatal_error.kind.fix,
-        **fit_position(process, fatal_error.failure.call),
-        evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
-        seen=_describe_replay(process, fatal_error.failure.call),
-        call=fatal_error.failure.call,
-        tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
-    )
-
-
-def _describe_replay(process: ProcessTrace, call: int) -> str | None:
-    return describe_replay(process, call) if process.catalogue.replays else None
-
-
 def _is_recorded(one: ObservedTensor) -> bool:
     return one.row is not None and one.has_health
 
 
-def _evidence_of(role: str, one: ObservedTensor, number: int | None = None) -> Evidence:
-    constant = ", ".join(f"{value:g}" for value in one.constant or ())
-    return Evidence(
-        role,
-        one.tensor.name,
-        one.tensor.type,
-        one.dtype if one.row is not None else "constant",
-        one.shape,
-        describe_health(one.row, one.first_bad) if one.row is not None else constant,
-        _line(one.tensor.site),
-        number,
-    )
-
-
-def _line(site: Site | None) -> str | None:
-    return f"{site.frame.file}:{site.frame.line}" if site is not None and site.frame is not None else None
+def _describe_replay(process: ProcessTrace, call: int) -> str | None:
+    return describe_replay(process, call) if process.catalogue.replays else None

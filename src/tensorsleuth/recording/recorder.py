@@ -40,6 +40,7 @@ from tensorsleuth.recording.keras.patches import KerasPatches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Observer, Observers, implements
+from tensorsleuth.recording.refused_inputs import RefusedInputs
 from tensorsleuth.recording.replay.replay_buffer import ReplayBuffer
 from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.replay.replayer import Replayer
@@ -96,8 +97,9 @@ class Recorder:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
         self.variables = KerasVariables(self.catalog)
-        fit_progress, creations = Lazy(lambda: FitProgress(self.sink)), Lazy(lambda: CreationSites(self.catalog))
-        self._keras = keras = KerasPatches(self._patches, fit_progress, self.variables, creations, self.steps.plan)
+        self._refused = Lazy(lambda: RefusedInputs(sites))
+        batches = Lazy(lambda: FitProgress(self.sink))
+        keras = KerasPatches(self._patches, batches, self.variables, self.steps.plan, self._note_raised)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
@@ -106,8 +108,8 @@ class Recorder:
         self.callbacks = callbacks = EagerCallbacks(*watching, *seeing)
         patches.watch_tf_functions(self._patches, callbacks.function_made)
         patches.watch_removals(self._patches, self._removed)
-        patches.exclude_our_frames(self._patches, tf.traceback_utils)
-        self._keras.start()
+        patches.watch_tracebacks(self._patches, tf.traceback_utils, self._note_raised)
+        keras.apply()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))
         noting = self._forward_pass, self._gradients_computed, lambda target, by: losses().note_gradients(target, by)
@@ -294,6 +296,9 @@ class Recorder:
         if is_eager and not is_later_replica():
             self.steps.forward_pass()
 
+    def _note_raised(self, error: BaseException, trace: Any) -> None:
+        self._refused().note(error, trace)
+
     def _thread_died(self, error: BaseException) -> None:
         if isinstance(error, tf.TensorFlowErrors):
             self.catalog.meta({"thread_died_of": str(getattr(error, "message", error))})
@@ -372,6 +377,6 @@ class Recorder:
             self._sessions.value.close()
         error = uncaught_exception()
         if error is not None:
-            harmless(lambda: self.catalog.meta({"uncaught": describe_exception(error, self.sites)}))
+            harmless(lambda: self.catalog.meta({"uncaught": describe_exception(error, self.sites, self._refused())}))
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

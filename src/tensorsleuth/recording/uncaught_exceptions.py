@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.refused_inputs import RefusedInputs
 
 MAX_MESSAGE_LENGTH = 2000
 
@@ -22,11 +23,12 @@ def uncaught_exception() -> BaseException | None:
     return error if isinstance(error, BaseException) else None
 
 
-def describe_exception(error: BaseException, call_sites: CallSites) -> dict[str, Any]:
-    """Return the type, message and line of an exception."""
+def describe_exception(error: BaseException, call_sites: CallSites, refused: RefusedInputs) -> dict[str, Any]:
+    """Its type, message and line; of one about shapes, also which met."""
     frames = [(at.f_code.co_filename, line, at.f_code.co_name) for at, line in traceback.walk_tb(error.__traceback__)]
     site = call_sites.intern(frames) if frames else 0
-    return {"type": type(error).__name__, "message": str(error)[:MAX_MESSAGE_LENGTH], "site": site}
+    described = {"type": type(error).__name__, "message": str(error)[:MAX_MESSAGE_LENGTH], "site": site}
+    return described | {"refused": refused.of(error)}
 
 
 class ThreadExceptions:

@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.exits.failure import OUT_OF_MEMORY
 from tensorsleuth.diagnose.exits.fitting_batch import describe_fitting_batch
 from tensorsleuth.diagnose.exits.kinds import explain_exit
 from tensorsleuth.diagnose.exits.process_exit import ProcessExit
+from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH
 from tensorsleuth.trace.reader import Trace
 
 CONTEXT_LINES = 2
@@ -47,8 +48,8 @@ def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding]
     if end is None or (end.alive and not end.hang_notes):
         return found, None
     told = explain_exit(end)
-    if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):
-        return found, _end_of_failure(end, found)  # an exception follows from what was found
+    if told is None or _is_told(told.cause, found):
+        return found, _end_of_failure(end, found)
     finding = end.finding(told)
     lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
     line = finding.line or 0
@@ -57,6 +58,12 @@ def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding]
     first = replace(finding, source=source, process=trace.processes.index(end.process))
     moments = end.run_end(told)
     return _ranked(first, found), _with_fitting_batch(end, moments) if told.cause in _OUT_OF_MEMORY_CAUSES else moments
+
+
+def _is_told(cause: str, found: list[Finding]) -> bool:
+    """An exception follows from what was found; shapes do not follow from values."""
+    problems = [one.cause for one in found if one.severity == "error"]
+    return bool(problems) if cause == "exception" else cause == SHAPE_MISMATCH and cause in problems
 
 
 def _with_fitting_batch(process_exit: ProcessExit, moments: RunEnd) -> RunEnd:

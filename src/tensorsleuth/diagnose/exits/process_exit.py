@@ -11,7 +11,7 @@ from typing import Any
 from tensorsleuth.analyze.memory.account import MemoryAccount
 from tensorsleuth.analyze.memory.buffer_rows import newest_rows
 from tensorsleuth.core.catalog import Frame, Site
-from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.finding import Evidence, Finding
 from tensorsleuth.core.run_end import MemoryAtEnd, RunEnd, RunningOp, ThreadStack
 from tensorsleuth.diagnose.exits.memory_at_end import memory_at_end
 from tensorsleuth.diagnose.exits.thread_activity import ThreadActivity, source_line
@@ -45,6 +45,7 @@ class ExitExplanation:
     sentence: str  # without the place
     fix: str | None = None
     frame: Frame | None = None  # the line to look at, where it is not that of the op
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,7 @@ class ProcessExit:
             fix=exit_explanation.fix,
             layer=inner.layer if inner is not None else None,
             call=self.newest_call,
+            evidence=exit_explanation.evidence,
             **fit,  # type: ignore[arg-type]
         )
 

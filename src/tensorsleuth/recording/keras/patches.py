@@ -15,7 +15,7 @@ from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.keras.fit_batches import FitProgress
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
 from tensorsleuth.recording.lazy import Lazy
-from tensorsleuth.recording.tensorflow.patches import Patches, exclude_our_frames
+from tensorsleuth.recording.tensorflow.patches import Patches, Raised, watch_tracebacks
 
 _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDICT}
 
@@ -28,35 +28,16 @@ class KerasPatches:
         patches: Patches,
         batches: Lazy[FitProgress],
         variables: KerasVariables,
-        creations: Lazy[CreationSites],
         plan: Callable[[int, int], None],
+        raised: Raised,
     ) -> None:
         self._patches = patches
         self._creations = creations
         self._variables = variables
         self._batches = batches
-        self._plan = plan  # gets the number of remaining and of all steps of a fit
-        self._changed: set[int] = set()  # ids of patched modules and classes, which are never unloaded
-
-    def start(self) -> None:
-        """Apply them now, and again when the program imports Keras, before it makes its first layer."""
-        self.apply()
-        sys.meta_path.insert(0, self)
-
-    def stop(self) -> None:
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find nothing: Python asks for each module that is not loaded yet, which tells that Keras is being imported.
-
-        Keras loads all of its code before the last of its public modules, `keras.utils` and the like.
-        """
-        package, _, module = name.partition(".")
-        if package in keras.KERAS_PACKAGES and module and "." not in module:
-            harmless(self.apply)
-        return None
+        self._plan = plan  # told of the steps that a fit has left, and of all that it takes
+        self._raised = raised
+        self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
 
     def apply(self) -> None:
         """Patch newly loaded parts. The recorder calls this often, so that it happens before the first `fit`."""
@@ -67,7 +48,7 @@ class KerasPatches:
         for kind, owner, method in keras.naming_methods():
             self._watch_naming(kind, owner, method)
         for module in keras.traceback_modules():
-            self._once(module, lambda module: exclude_our_frames(self._patches, module))
+            self._once(module, lambda module: watch_tracebacks(self._patches, module, self._raised))
 
     def _once(self, part: Any, change: Callable[[Any], None]) -> None:
         if id(part) not in self._changed:

@@ -19,6 +19,7 @@ from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
 Before = Callable[[Any, Any], None]  # gets the object whose method is called, and its first argument
 After = Callable[[Any], None]
+Raised = Callable[[BaseException, Any], None]  # told of an exception and its traceback
 _RECORDING_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
 
 
@@ -109,8 +110,18 @@ def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
     real = patches.replace(tf.pywrap_tfe, "TFE_ContextRemoveFunction", remove)
 
 
-def exclude_our_frames(patches: Patches, module: Any) -> None:
-    """Let TensorFlow or Keras remove our frames from the user's tracebacks, together with their own."""
+def watch_tracebacks(patches: Patches, module: Any, raised: Raised) -> None:
+    """Hear of exceptions before TensorFlow or Keras cut their own frames from them, and let them cut ours too."""
+
+    def process(trace: Any) -> Any:
+        error = sys.exc_info()[1]
+        if error is not None:
+            harmless(raised, error, trace)
+        return real(trace)
+
+    if hasattr(module, "_process_traceback_frames"):
+        real = patches.replace(module, "_process_traceback_frames", process)
+        disguise(process, real)
     excluded = getattr(module, "_EXCLUDED_PATHS", None)
     if isinstance(excluded, tuple):
         patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _RECORDING_FOLDER))

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.exits.allocation import requested_tensor
+from tensorsleuth.diagnose.exits.exception_message import is_about_shapes, plain_message
 from tensorsleuth.diagnose.exits.process_exit import ExitExplanation, ProcessExit
+from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, story_of_refusal
 from tensorsleuth.diagnose.health_words import format_bytes
 
 REQUESTED_EXITS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
 MEMORY_ERRORS = ("MemoryError", "_ArrayMemoryError", "numpy._core._exceptions._ArrayMemoryError")
 MAX_MESSAGE_LENGTH = 300  # characters of a message
-USER_CODE = "in user code:"
-_ERROR_NAME = re.compile(r"^\w+(Error|Exception): ")
-_USER_FRAME = re.compile(r'File "([^"]+)", line (\d+), in .*\*')
-_MET_SHAPES = re.compile(
-    r"(?P<why>.+?) for '\{\{node [^}]*\}\} = (?P<op>\w+).* with input shapes: (?P<shapes>\[.*?\](?:, \[.*?\])*)"
-)
 
 
 def match(process_exit: ProcessExit) -> ExitExplanation | None:
@@ -27,20 +21,13 @@ def match(process_exit: ProcessExit) -> ExitExplanation | None:
     frame = uncaught.site.frame if uncaught.site is not None else None
     if uncaught.type in MEMORY_ERRORS:
         return _out_of_memory(process_exit, uncaught.message, frame)
+    story = story_of_refusal(process_exit.process, uncaught.type)
+    if story is not None and (story.is_explained or uncaught.type == "ValueError"):
+        return ExitExplanation(SHAPE_MISMATCH, story.confidence, story.sentence, story.fix, story.frame, story.evidence)
     message = plain_message(uncaught.message)[:MAX_MESSAGE_LENGTH]
     where = f"{frame.file}:{frame.line} raised" if frame is not None else "An unknown line raised"
-    return ExitExplanation("exception", 0.8, f"{where} {uncaught.type}{': ' if message else ''}{message}", None, frame)
-
-
-def plain_message(message: str) -> str:
-    """Return what an exception says, without AutoGraph's stack in front; of shapes, first which they are."""
-    stack, mark, last = message.rpartition("\n\n") if message.lstrip().startswith(USER_CODE) else ("", "", message)
-    told = " ".join(_ERROR_NAME.sub("", last.strip() if mark else message).split())
-    shapes = _MET_SHAPES.match(told)
-    if shapes is not None:
-        told = f"{shapes['op']} got the shapes {shapes['shapes']}. {shapes['why']}"
-    called = _USER_FRAME.findall(stack)[:-1]
-    return f"{told.rstrip('.')} (called from {called[-1][0]}:{called[-1][1]})" if called else told
+    cause = SHAPE_MISMATCH if uncaught.type == "ValueError" and is_about_shapes(message) else "exception"
+    return ExitExplanation(cause, 0.8, f"{where} {uncaught.type}{': ' if message else ''}{message}", None, frame)
 
 
 def _out_of_memory(process_exit: ProcessExit, message: str, frame: Frame | None) -> ExitExplanation:

@@ -1,0 +1,67 @@
+"""The finding of an error of TensorFlow's that ended the program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tensorsleuth.core.finding import Evidence, Finding
+from tensorsleuth.diagnose.exits.failure import UNKNOWN_ERROR, FatalError
+from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
+from tensorsleuth.diagnose.exits.value_text import parse_value_text
+from tensorsleuth.diagnose.health_words import evidence_of
+from tensorsleuth.diagnose.replay_note import describe_replay
+from tensorsleuth.diagnose.source_lines import fit_position, source_fields
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MAX_EVIDENCE = 6
+
+
+def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
+    story, finding = _shape_story(process, fatal_error), _plain_failure(process, fatal_error)
+    if story is None:
+        return finding
+    return replace(
+        finding,
+        cause=SHAPE_MISMATCH,
+        confidence=story.confidence,
+        summary=story.sentence,
+        fix=story.fix,
+        evidence=story.evidence,
+        **source_fields(process, story.frame),
+    )
+
+
+def _shape_story(process: ProcessTrace, fatal_error: FatalError) -> ShapeStory | None:
+    """Return the story of shapes that do not fit, if the error may be about shapes, and they do not."""
+    if fatal_error.kind.cause not in (SHAPE_MISMATCH, UNKNOWN_ERROR):
+        return None
+    story = story_of_failure(process, fatal_error.failure, fatal_error.op, fatal_error.site, fatal_error.inputs)
+    return story if story is not None and story.is_explained else None
+
+
+def _plain_failure(process: ProcessTrace, fatal_error: FatalError) -> Finding:
+    frame = fatal_error.site.frame if fatal_error.site is not None else None
+    where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
+    given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)
+    seen = tuple(
+        evidence_of("in", one, number)
+        for one, number in zip(fatal_error.inputs, fatal_error.event_indexes, strict=True)
+    )
+    return Finding(
+        cause=fatal_error.kind.cause,
+        confidence=0.9 if fatal_error.kind.fix else 0.5,
+        severity="error",
+        summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
+        **source_fields(process, frame),
+        op=fatal_error.op,
+        name=fatal_error.name,
+        step=fatal_error.step,
+        iteration=None,
+        fix=fatal_error.kind.fix,
+        layer=fatal_error.layer,
+        **fit_position(process, fatal_error.failure.call),
+        evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
+        seen=describe_replay(process, fatal_error.failure.call),
+        call=fatal_error.failure.call,
+        tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
+    )

@@ -1,0 +1,156 @@
+"""The shapes that did not fit together, the lines that they come from, and which of them to change."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.core.catalog import Frame, Site
+from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.kinds import writes_variables
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
+from tensorsleuth.core.ops.views import AXIS_CHANGES, SHAPE_INPUTS
+from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
+
+SURE, LIKELY = 0.9, 0.75  # of the line: other variables have the other size, or nothing tells
+MAX_HOPS = 60  # ops between a size and the line that chose it
+MAX_SHOWN = 4  # tensors in a sentence
+_CONTRACTIONS = re.compile("matmul|conv|dot", re.I)
+_OP_NAME = re.compile("[A-Z]")  # functions of Python begin with a small letter
+_TWO_SIZES = re.compile(r"(\d+) (?:and|vs\.?|but .*?) (\d+)|dimension (\d+) .*?dimension (\d+)")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a tensor, counted from the last, which is -1."""
+
+    tensor: SizedTensor
+    place: int
+
+    @property
+    def size(self) -> int | None:
+        shape = self.tensor.shape
+        return shape[self.place] if shape is not None and len(shape) >= -self.place else None
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The tensor that chose a size which nothing else has."""
+
+    tensor: SizedTensor
+    wrong: int | None
+    right: int | None
+    confidence: float
+
+
+class MetShapes:
+    """The tensors that an op or a check refused."""
+
+    def __init__(self, tensors: SizedTensors, op: str, site: Site | None, operands: list[SizedTensor]) -> None:
+        self._tensors = tensors
+        self._callers = site.frames if site is not None else ()
+        self.op = op
+        self.frame: Frame | None = site.frame if site is not None else None
+        self.operands = [one for one in operands if one.shape is not None]
+
+    @property
+    def is_op(self) -> bool:
+        """Return whether an op refused them, not a check in Python."""
+        return bool(_OP_NAME.match(self.op))
+
+    @property
+    def met(self) -> str:
+        """Return the tensors in words: `[32, 128] of train.py:21 and w2 [100, 10] of train.py:9`."""
+        words = [one.words(self.frame) for one in self.operands[:MAX_SHOWN]]
+        return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 2 else words)
+
+    @property
+    def has_lines(self) -> bool:
+        """Return whether one of them was made in another line."""
+        return any(one.frame not in (None, self.frame) for one in self.operands)
+
+    def conflict(self, message: str) -> tuple[Axis, Axis] | None:
+        """Return the two axes whose sizes differ: those that the message names, else the likeliest."""
+        pairs = [pair for pair in self._pairs() if _differ(*pair)]
+        two = [{int(size) for size in found if size} for found in _TWO_SIZES.findall(message)]
+        numbers = {int(size) for size in re.findall(r"\d+", message)}
+        named = [pair for pair in pairs if {pair[0].size, pair[1].size} in two]
+        likely = [pair for pair in pairs if {pair[0].size, pair[1].size} <= numbers]
+        return next(iter(named or likely or (pairs if self.is_op else ())), None)
+
+    def _pairs(self) -> Iterator[tuple[Axis, Axis]]:
+        """Yield the axes that may have to agree, the likeliest first."""
+        if self.op in SHAPE_INPUTS or not self.operands:
+            return
+        first, *others = self.operands
+        for other in others:
+            if self.op in LAYER_PRODUCTS or _CONTRACTIONS.search(self.op):
+                yield Axis(first, -1), Axis(other, -2)
+            yield from ((Axis(first, -at), Axis(other, -at)) for at in range(1, len(other.shape or ()) + 1))
+
+    def culprit(self, conflict: tuple[Axis, Axis]) -> Culprit | None:
+        """Return the variable that has a size which no other has, unless that may be said of the other side."""
+        sources = [self._source(axis) for axis in conflict]
+        counts = [self._count(axis.size, but=source) for axis, source in zip(conflict, sources, strict=True)]
+        chosen = [at for at, source in enumerate(sources) if self._is_choice(source)]
+        if not chosen or writes_variables(self.op):  # the value that is written is to fit
+            return None
+        odd = min(chosen, key=lambda at: (counts[at], sources[at] is not conflict[at].tensor))
+        if counts[odd] > counts[1 - odd] == 0:
+            return None
+        confidence = SURE if counts[odd] == 0 < counts[1 - odd] else LIKELY
+        return Culprit(sources[odd], conflict[odd].size, conflict[1 - odd].size, confidence)
+
+    def distant_sources(self, conflict: tuple[Axis, Axis]) -> Iterator[tuple[int | None, SizedTensor]]:
+        """Yield each size that a variable chose which is not one of the tensors that met."""
+        for axis in conflict:
+            source = self._source(axis)
+            if source.is_variable and source is not axis.tensor and source.frame is not None:
+                yield axis.size, source
+
+    def _is_choice(self, source: SizedTensor) -> bool:
+        """Return whether it is a variable with a line of its own: Keras builds layers in the call that failed."""
+        return source.is_variable and source.frame is not None and source.frame not in self._callers
+
+    def _source(self, axis: Axis) -> SizedTensor:
+        """Follow a size back to the tensor in which it appears first."""
+        for _ in range(MAX_HOPS):
+            before = _axis_before(axis)
+            if before is None:
+                break
+            axis = before
+        return axis.tensor
+
+    def _count(self, size: int | None, but: SizedTensor) -> int:
+        """Return how many other variables have an axis of that size."""
+        return self._sizes[size] - int(but.handle in self._tensors.variable_shapes and size in (but.shape or ()))
+
+    @cached_property
+    def _sizes(self) -> Counter[int | None]:
+        return Counter(size for shape in self._tensors.variable_shapes.values() for size in {*shape})
+
+    def evidence(self) -> Iterator[Evidence]:
+        for one in self.operands:
+            line = f"{one.frame.file}:{one.frame.line}" if one.frame is not None else None
+            shape = tuple(-1 if size is None else size for size in one.shape or ())
+            yield Evidence("in", one.name, one.op, "", shape, "", line)
+
+
+def _axis_before(axis: Axis) -> Axis | None:
+    """Return the axis of an input that has this size for the same reason."""
+    one = axis.tensor
+    if one.is_variable or one.op in AXIS_CHANGES:
+        return None
+    inputs = one.inputs
+    if one.op in LAYER_PRODUCTS:
+        inputs = inputs[1:2] if axis.place == -1 else inputs[:1]
+    found = (Axis(other, axis.place) for other in inputs)
+    return next((other for other in found if other.size is not None and other.size == axis.size), None)
+
+
+def _differ(first: Axis, second: Axis) -> bool:
+    sizes = first.size, second.size
+    return None not in sizes and 1 not in sizes and first.size != second.size

@@ -1,0 +1,96 @@
+"""An error about shapes in words: what met where, and the line that chose the size which does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorsleuth.core.catalog import FailedCall, Frame, Site
+from tensorsleuth.core.finding import Evidence
+from tensorsleuth.diagnose.exits.exception_message import plain_message
+from tensorsleuth.diagnose.exits.met_shapes import Axis, Culprit, MetShapes
+from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.refusal import Refusal
+
+SHAPE_MISMATCH = "shape-mismatch"
+MET_THERE = 0.9  # confidence that the line of the op is where they met
+
+
+@dataclass(frozen=True)
+class ShapeStory:
+    """The story of an error about shapes."""
+
+    sentence: str  # whole, with its lines
+    fix: str | None
+    confidence: float
+    frame: Frame | None  # the line to change
+    evidence: tuple[Evidence, ...]
+    is_explained: bool  # two sizes were found that differ
+
+
+def story_of_refusal(process: ProcessTrace, error: str, message: str = "") -> ShapeStory | None:
+    """Return the story of the exception that ended the program, if it is that and its inputs were noted."""
+    uncaught = process.catalogue.meta.get("uncaught")
+    refusal = Refusal.from_json(uncaught.get("refused")) if isinstance(uncaught, dict) else None
+    if refusal is None or not isinstance(uncaught, dict) or message not in str(uncaught.get("message")):
+        return None
+    tensors = SizedTensors(process)
+    met = MetShapes(tensors, refusal.op, process.catalogue.sites.get(refusal.site), tensors.of_refusal(refusal))
+    return _story(met, error, plain_message(str(uncaught["message"])))
+
+
+def story_of_failure(
+    process: ProcessTrace, failed_call: FailedCall, op: str, site: Site | None, inputs: tuple[ObservedTensor, ...]
+) -> ShapeStory | None:
+    """Return the story of an op that failed when it ran: in a function, with the inputs of its rows."""
+    if not inputs:
+        return story_of_refusal(process, failed_call.type, failed_call.message)
+    tensors = SizedTensors(process)
+    met = MetShapes(tensors, op, site, [tensors.of_observed(one) for one in inputs])
+    return _story(met, failed_call.type, plain_message(failed_call.message))
+
+
+def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:
+    if not met.operands:
+        return None
+    conflict = met.conflict(message)
+    culprit = met.culprit(conflict) if conflict is not None else None
+    where = _line(met.frame)
+    told = _refusal_words(met, error, message, conflict)
+    evidence = tuple(met.evidence())
+    if culprit is None:
+        return ShapeStory(f"{where} {told}", _fix(conflict), MET_THERE, met.frame, evidence, conflict is not None)
+    line = _line(culprit.tensor.frame)
+    sentence = f"{line} makes {_name(culprit.tensor)}, which does not fit in {where}: {told}"
+    return ShapeStory(sentence, _fix_of(culprit), culprit.confidence, culprit.tensor.frame, evidence, True)
+
+
+def _refusal_words(met: MetShapes, error: str, message: str, conflict: tuple[Axis, Axis] | None) -> str:
+    if conflict is None or not met.is_op:
+        told = f"raised {error}: {message.rstrip('.')}"
+        return f"{told}. It got {met.met}" if met.has_lines else told
+    lines = (f"{size} is a size of {_name(one)} of {_line(one.frame)}" for size, one in met.distant_sources(conflict))
+    sizes = f"{conflict[0].size} and {conflict[1].size} do not fit together"
+    return "; ".join([f"{met.op} got {met.met}: {sizes} ({error})", *lines])
+
+
+def _line(frame: Frame | None) -> str:
+    return f"{frame.file}:{frame.line}" if frame is not None else "an unknown line"
+
+
+def _name(tensor: SizedTensor) -> str:
+    return f"{tensor.name or tensor.op} {[*(tensor.shape or ())]}"
+
+
+def _fix(conflict: tuple[Axis, Axis] | None) -> str | None:
+    if conflict is None:
+        return None
+    return f"find out which of {conflict[0].size} and {conflict[1].size} is meant, and give both tensors that size"
+
+
+def _fix_of(culprit: Culprit) -> str:
+    name = culprit.tensor.name or culprit.tensor.op
+    if culprit.right in (culprit.tensor.shape or ()):
+        return f"{name} may have to be transposed: it has the size {culprit.right}, on another axis"
+    return f"give {name} {culprit.right} in place of {culprit.wrong} there, or change the other tensor"

@@ -1,0 +1,117 @@
+"""A tensor with its shape, its line and what it was computed from, wherever that is known from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.dataflow.variables import VariableIndex
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.refusal import CAPTURED, VARIABLE, Refusal, RefusedTensor, Sizes
+
+_ASSIGN = "AssignVariableOp"
+_HANDLE = "VarHandleOp"
+
+
+@dataclass(frozen=True)
+class SizedTensor:
+    """One of the tensors that met, or one that led to it."""
+
+    op: str
+    name: str
+    shape: Sizes | None
+    frame: Frame | None
+    handle: int = 0  # of a variable, if it is one of eager code
+    _inputs: Callable[[], list[SizedTensor]] = field(default=list, repr=False, compare=False)
+
+    @property
+    def is_variable(self) -> bool:
+        return self.op == VARIABLE
+
+    @property
+    def inputs(self) -> list[SizedTensor]:
+        return self._inputs()
+
+    def words(self, here: Frame | None) -> str:
+        """Return its shape, with the name of a variable, and its line if that is another: `w2 [100, 10] of a.py:9`."""
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape or ())
+        name = f"{self.name} " if self.is_variable and self.name else ""
+        is_elsewhere = self.frame is not None and self.frame != here
+        line = f" of {self.frame.file}:{self.frame.line}" if is_elsewhere and self.frame is not None else ""
+        return f"{name}[{sizes}]{line}"
+
+
+class SizedTensors:
+    """Finds tensors in the recording of a process."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+        self._call_graphs = CallGraphs(process)
+        self._variables = VariableIndex(self._call_graphs)
+
+    def of_refusal(self, refusal: Refusal) -> list[SizedTensor]:
+        """Return the tensors that were refused."""
+        return [self._refused(refusal, refusal.nodes[number]) for number in refusal.operands]
+
+    def of_observed(self, one: ObservedTensor) -> SizedTensor:
+        """Return a tensor of the recording."""
+        site = one.tensor.site
+        frame = site.frame if site is not None else None
+        handle = self._handle(one)
+        if handle:
+            return self._variable(handle, "", one.shape if one.op in VARIABLE_READS else None)
+        name = "data" if one.op == FEED else one.tensor.name
+        return SizedTensor(one.op, name, one.shape, frame, 0, lambda: self._inputs(one))
+
+    @cached_property
+    def variable_shapes(self) -> dict[int, Sizes]:
+        """Return the shapes of the variables that eager code gave their first values, by handle."""
+        calls = self._process.calls
+        writers = [op.id for op in self._process.catalogue.eager.values() if op.type == _ASSIGN]
+        found: dict[int, Sizes] = {}
+        for row in calls[np.isin(calls["op"], writers) & (calls["inputs_count"] > 1)]:
+            handle, value = int(row["inputs"][0]), self._call_graphs.by_uid(int(row["inputs"][1]))
+            if handle not in found and value is not None and value.shape is not None:
+                found[handle] = value.shape
+        return found
+
+    def _handle(self, one: ObservedTensor) -> int:
+        if one.op in VARIABLE_READS:
+            return self._variables.handle_of(one) or 0
+        from_row = one.op == _HANDLE and one.row is not None
+        return int(one.row["iteration"]) | int(one.row["frame"]) << 32 if from_row and one.row is not None else 0
+
+    def _variable(self, handle: int, name: str, shape: Sizes | None) -> SizedTensor:
+        frame = self._variables.creation_line(handle)
+        shape = shape if shape is not None else self.variable_shapes.get(handle)
+        return SizedTensor(VARIABLE, self._variables.name(handle) if frame is not None else name, shape, frame, handle)
+
+    def _inputs(self, one: ObservedTensor) -> list[SizedTensor]:
+        slots = self._call_graphs.graph_of(one).inputs_of(one)
+        return [self.of_observed(slot[0]) for slot in slots if slot]
+
+    def _refused(self, refusal: Refusal, node: RefusedTensor) -> SizedTensor:
+        if node.op == CAPTURED:
+            return self._refused(refusal, refusal.nodes[node.inputs[0]]) if node.inputs else _unknown(node)
+        if node.op in VARIABLE_OPS and node.uid:
+            return self._variable(node.uid, node.name, node.shape)
+        eager = self._call_graphs.by_uid(node.uid) if node.uid else None
+        if eager is not None:
+            found = self.of_observed(eager)
+            return found if found.is_variable else replace(found, shape=node.shape)
+        site = self._process.catalogue.sites.get(node.site)
+        frame = site.frame if site is not None else None
+        op = VARIABLE if node.op in VARIABLE_OPS else node.op
+        inputs = [refusal.nodes[number] for number in node.inputs]
+        return SizedTensor(op, node.name, node.shape, frame, 0, lambda: [self._refused(refusal, one) for one in inputs])
+
+
+def _unknown(node: RefusedTensor) -> SizedTensor:
+    return SizedTensor(node.op, node.name, node.shape, None)

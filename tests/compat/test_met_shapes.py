@@ -1,0 +1,207 @@
+"""Verdicts on shapes that do not fit together: which met, from which lines, and which line to change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat.looking import marked
+
+import tensorsleuth
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.trace.reader import Trace
+
+Recorded = Callable[..., Trace]
+Run = Callable[[Any], Any]
+
+
+@pytest.fixture
+def dying(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Finding]:
+    """Runs a program that ends with an exception, and returns the first finding."""
+
+    def run(program: Callable[[], Any]) -> Finding:
+        def end() -> None:
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError)) as raised:
+                program()
+            monkeypatch.setattr(sys, "last_value", raised.value, raising=False)
+
+        trace = recorded(end)
+        trace.meta["ended"] = {"exit": 1}
+        return tensorsleuth.diagnose(trace).findings[0]
+
+    return run
+
+
+Dying = Callable[[Callable[[], Any]], Finding]
+
+
+class Net(tf.Module):
+    """Two layers, of which a kernel or a bias may be too wide."""
+
+    def __init__(self, width: int = 16, kernel: int = 16, bias: int = 16) -> None:
+        super().__init__()
+        self.w1 = tf.Variable(tf.ones([8, width]))  # the first kernel
+        self.b1 = tf.Variable(tf.zeros([bias]))  # the first bias
+        self.w2 = tf.Variable(tf.ones([kernel, 4]))  # the second kernel
+
+    def __call__(self, x: Any) -> Any:
+        h = tf.nn.relu(x @ self.w1 + self.b1)  # hidden
+        return tf.matmul(h, self.w2)  # logits
+
+
+class Nested(Net):
+    def __call__(self, x: Any) -> Any:
+        inner = tf.function(super().__call__)
+        return inner(tf.identity(x))
+
+
+def fixed(net: Net) -> Run:
+    run: Run = tf.function(net.__call__)
+    return run
+
+
+WAYS: dict[str, Callable[[Net], Run]] = {"eager": lambda net: net, "function": fixed}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kernel_that_is_too_wide_is_the_line_to_change(dying: Dying, way: str) -> None:
+    found = dying(lambda: WAYS[way](Net(kernel=24))(tf.ones([2, 8])))
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the second kernel")), found.summary
+    assert "[2, 16]" in found.summary and "[24, 4]" in found.summary and f":{marked('logits')}" in found.summary
+    assert "16 and 24 do not fit" in found.summary and found.confidence >= 0.9
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kernel_whose_output_does_not_fit_is_found_behind_the_product(dying: Dying, way: str) -> None:
+    found = dying(lambda: WAYS[way](Net(width=12))(tf.ones([2, 8])))
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the first kernel")), found.summary
+    assert f":{marked('hidden')}" in found.summary and "12 and 16 do not fit" in found.summary
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bias_that_does_not_fit(dying: Dying, way: str) -> None:
+    found = dying(lambda: WAYS[way](Net(bias=12))(tf.ones([2, 8])))
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the first bias")), found.summary
+
+
+def test_a_function_that_was_traced_for_any_size_fails_when_it_runs(dying: Dying) -> None:
+    def program() -> None:
+        kernel = tf.Variable(tf.ones([8, 16]))
+        bias = tf.Variable(tf.zeros([16]))
+        head = tf.Variable(tf.ones([24, 4]))  # wide
+        run = tf.function(lambda x, head: tf.matmul(x @ kernel + bias, head), [tf.TensorSpec(None)] * 2)
+        run(tf.ones([2, 8]), head)
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("wide")), found.summary
+    assert "[2, 16]" in found.summary and "[24, 4]" in found.summary and "16 and 24 do not fit" in found.summary
+
+
+def test_a_function_in_a_function(dying: Dying) -> None:
+    found = dying(lambda: fixed(Nested(kernel=24))(tf.ones([2, 8])))
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the second kernel")), found.summary
+
+
+def test_data_that_does_not_fit_a_kernel(dying: Dying) -> None:
+    """Nothing else has either size: the line of the kernel is likely, not sure."""
+    found = dying(lambda: Net()(tf.ones([2, 9])))
+    assert found.cause == "shape-mismatch" and "[2, 9]" in found.summary and "[8, 16]" in found.summary
+    assert found.confidence < 0.9
+
+
+OPERATIONS: dict[str, Callable[[], Any]] = {
+    "concat": lambda: tf.concat([tf.ones([2, 3]) * 2.0, tf.ones([4, 3]) * 3.0], 1),
+    "stack": lambda: tf.stack([tf.ones([2, 3]) * 2.0, tf.ones([2, 4]) * 3.0]),
+    "add": lambda: tf.ones([2, 3]) * 2.0 + tf.ones([2, 4]) * 3.0,
+    "where": lambda: tf.where(tf.ones([2, 3]) > 0.0, tf.ones([2, 3]), tf.ones([2, 4]) * 3.0),
+    "conv": lambda: tf.nn.conv2d(tf.ones([1, 8, 8, 3]) * 2.0, tf.ones([3, 3, 4, 2]) * 2.0, 1, "SAME"),
+    "einsum": lambda: tf.einsum("ij,jk->ik", tf.ones([2, 3]) * 2.0, tf.ones([4, 5]) * 2.0),
+    "batch": lambda: tf.matmul(tf.ones([2, 3, 4]) * 2.0, tf.ones([2, 5, 6]) * 2.0),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "function"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_each_op_tells_which_shapes_met(dying: Dying, name: str, compiled: bool) -> None:
+    run = tf.function(OPERATIONS[name], autograph=False) if compiled else OPERATIONS[name]
+    found = dying(run)
+    assert found.cause == "shape-mismatch", found.summary
+    assert "do not fit together" in found.summary and "in user code" not in found.summary
+    assert len({one.shape for one in found.evidence}) >= 2
+
+
+class Scaled(keras.layers.Layer):
+    """A layer of one's own, with a weight of the wrong size."""
+
+    def build(self, shape: Any) -> None:
+        self.gain = self.add_weight(shape=(shape[-1] + 1,), name="gain")  # the gain
+
+    def call(self, x: Any) -> Any:
+        return x * self.gain  # scaled
+
+
+@pytest.mark.parametrize("way", ["eager", "functional", "fit"])
+def test_a_layer_of_keras(dying: Dying, way: str) -> None:
+    def program() -> None:
+        if way == "eager":
+            Scaled()(tf.ones([2, 5]))
+        elif way == "functional":
+            Scaled()(keras.Input([5]))
+        else:
+            model = keras.Sequential([keras.layers.Dense(5), Scaled()])
+            model.compile("sgd", "mse")
+            model.fit(np.ones([4, 3]), np.ones([4, 5]), verbose=0)
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the gain")), found.summary
+    assert f":{marked('scaled')}" in found.summary and "5 and 6 do not fit" in found.summary
+
+
+def test_labels_that_do_not_fit_a_model_name_both_and_blame_none(dying: Dying) -> None:
+    def program() -> None:
+        model = keras.Sequential([keras.Input([8]), keras.layers.Dense(3)])
+        model.compile("sgd", "mse")
+        model.fit(np.ones([4, 8]), np.ones([4, 2]), verbose=0)  # fit
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("fit")), found.summary
+    assert "2 and 3 do not fit" in found.summary
+
+
+@pytest.mark.parametrize("width", [8, 9])
+def test_the_check_of_a_layer_is_told_without_what_keras_puts_around_it(dying: Dying, width: int) -> None:
+    def program() -> None:
+        model = keras.Sequential([keras.Input([width + 1]), keras.layers.Dense(3)])
+        model(tf.ones([2, width]))  # call
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("call")), found.summary
+    assert "Arguments received" not in found.summary and f"{width}" in found.summary
+
+
+def test_a_graph_of_tensorflow_1(dying: Dying) -> None:
+    def program() -> None:
+        v1 = tf.compat.v1
+        with tf.Graph().as_default():
+            x = v1.placeholder(tf.float32, [None, 8])
+            kernel = v1.get_variable("kernel", [8, 16])
+            head = v1.get_variable("head", [24, 4])  # the head
+            tf.matmul(tf.nn.relu(tf.matmul(x, kernel)), head)  # made
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("the head")), found.summary
+
+
+def test_what_was_caught_is_not_what_ended_the_program(dying: Dying) -> None:
+    def program() -> None:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.matmul(tf.ones([2, 3]), tf.ones([4, 5]))
+        tf.concat([tf.ones([2, 3]), tf.ones([4, 3])], 1)  # the end
+
+    found = dying(program)
+    assert found.line == marked("the end") and "[4, 5]" not in found.summary
