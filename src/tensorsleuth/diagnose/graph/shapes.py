@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.catalog import Function, Instance, Node
-from tensorsleuth.core.ops.elementwise import BROADCASTING_OPS
+from tensorsleuth.core.ops.elementwise import BROADCASTING_OPS, ELEMENTWISE_FUNCTIONS
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.core.ops.products import BATCH_MATMULS
 from tensorsleuth.core.ops.views import SHAPE_PRESERVING_FUNCTIONS
@@ -56,7 +56,7 @@ class FunctionShapes:
             return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
         if node.type in VARIABLE_READS:
             return self._variable_shape(node, given)
-        if node.type in SHAPE_PRESERVING_FUNCTIONS:
+        if node.type in SHAPE_PRESERVING_FUNCTIONS or (node.type in ELEMENTWISE_FUNCTIONS and len(given) == 1):
             return given[0]
         if node.type == "Reshape":
             return self._reshaped(given[0], fold_constants(self._function, node.inputs[1][0], depth, self.shape_of))

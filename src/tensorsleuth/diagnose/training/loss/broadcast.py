@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
+from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.elementwise import OPERATOR_WORDS
 from tensorsleuth.core.ops.reductions import REDUCTIONS
 from tensorsleuth.core.ops.views import AXIS_ADDING_OPS, AXIS_REMOVING_OPS, LOSS_PASSES, NON_DATA_OPS
+from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.graph.operands import Operand, first_outputs, operands, operands_of_call, operands_of_node
+from tensorsleuth.diagnose.graph.shapes import ProcessShapes
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -48,9 +52,33 @@ def _square_broadcasts(process: ProcessTrace) -> Iterator[SquareBroadcast]:
     rows = rows[np.isin(rows["shape"], squares)]
     known = set(rows["tensor"].tolist())
     call_graphs = CallGraphs(process)
-    for one in first_outputs(call_graphs, rows, {*OPERATOR_WORDS, CAST}):
+    computed = first_outputs(call_graphs, rows, {*OPERATOR_WORDS, CAST})
+    for one in chain(computed, _left_out_by_optimizer(process, rows, known)):
         if not _takes_one_of(one.tensor, known):
             yield SquareBroadcast(call_graphs, one)
+
+
+def _left_out_by_optimizer(process: ProcessTrace, rows: Array, known: set[int]) -> Iterator[ObservedTensor]:
+    """Yield ops of a loss that nothing returns, so that only their gradients are computed, in the same shape."""
+    for row in rows[np.unique(rows["tensor"], return_index=True)[1]]:
+        gradient = process.tensor(int(row["tensor"]))
+        number = _differentiated(gradient) if gradient is not None else None
+        tensor = process.tensor(number) if number is not None and number not in known else None
+        call = process.call_of(row) if tensor is not None else None
+        if tensor is not None and call is not None:
+            known.add(number or 0)
+            yield ObservedTensor(process, tensor, row, call=call)
+
+
+def _differentiated(gradient: TensorInfo) -> int | None:
+    """Return the tensor of the comparison that a gradient op of the same function differentiates."""
+    function, instance, node = gradient.function, gradient.instance, gradient.node
+    if function is None or instance is None or node is None or node.forward is None:
+        return None
+    if node.forward.type not in OPERATOR_WORDS or node.forward.graph != function.graph:
+        return None
+    forward = next((one for one in function.nodes if one.name == node.forward.name), None)
+    return instance.first_tensor + forward.first_output if forward is not None else None
 
 
 def _takes_one_of(tensor_info: TensorInfo, squares: set[int]) -> bool:
@@ -129,11 +157,23 @@ class SquareBroadcast:
     @cached_property
     def operands(self) -> list[Operand]:
         compared = self._comparison[2] if self.out.op == CAST and self._comparison is not None else None
-        return [self._with_shape(one) for one in compared or operands(self._call_graphs, self.out)]
+        return [self._with_shape(one) for one in compared or self._inferred_operands()]
 
     def _with_shape(self, one: Operand) -> Operand:
         """Return the operand with its shape: a view has no row in a graph."""
         return replace(one, shape=(self._side,)) if one.shape is None and one.type == "Squeeze" else one
+
+    def _inferred_operands(self) -> list[Operand]:
+        """Return the operands; for those that were not computed, with the shape that follows from their inputs."""
+        found, spot = operands(self._call_graphs, self.out), self._neighbours.node_of(self.out)
+        if spot is None or spot.graph_node is None or all(one.shape is not None for one in found):
+            return found
+        shapes = ProcessShapes(self._call_graphs.process).around_op(spot)
+        sources = [source for source, _ in spot.graph_node.inputs]
+        return [
+            one if one.shape is not None else replace(one, shape=shapes.shape_of(source))
+            for one, source in zip(found, sources, strict=False)
+        ]
 
     # ---- what comes of it
 
@@ -161,7 +201,16 @@ class SquareBroadcast:
         return op is not None and op.forward > 0
 
     def _is_scalar(self, op_node: OpNode) -> bool:
-        return any(one.shape == () for one in self._neighbours.recorded_outputs(op_node))
+        recorded = self._neighbours.recorded_outputs(op_node)
+        return any(one.shape == () for one in recorded) or (not recorded and self._reduces_all(op_node))
+
+    def _reduces_all(self, op_node: OpNode) -> bool:
+        """Return whether it reduces both axes: a loss that nothing returns is not computed, and has no row."""
+        node = op_node.graph_node
+        if node is None or op_node.function is None or node.attrs.get("keep_dims"):
+            return False
+        axes = fold_constants(op_node.function, node.inputs[1][0]) if len(node.inputs) > 1 else None
+        return axes is not None and {axis % 2 for axis in axes} == {0, 1}
 
     def _meets_a_square(self, user: OpNode, own: set[OpNode | None]) -> bool:
         """Return whether it is combined with another [N, N], as intended pairs are."""
