@@ -19,6 +19,8 @@ from tensorsleuth.diagnose.effects import fold_effects
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
 from tensorsleuth.diagnose.exits.failure_finding import failure_finding
+from tensorsleuth.diagnose.fit_positions import batch_of_call, fit_position
+from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import evidence_of
 from tensorsleuth.diagnose.log_messages import add_log_messages
 from tensorsleuth.diagnose.marks import marked
@@ -30,8 +32,8 @@ from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
-from tensorsleuth.diagnose.rules import rule_findings
-from tensorsleuth.diagnose.source_lines import batch_of_call, fit_position, source_fields
+from tensorsleuth.diagnose.rules import rule_findings, symptoms
+from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -253,7 +255,6 @@ class _ExplainedCase:
             step=self._arrival.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else RECORD_ALL if self.is_behind_gap else None,
-            layer=case.layer if self._is_at_op else None,
             **fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),

@@ -1,13 +1,12 @@
-"""The place of a finding: the program's own lines, as they were when it ran, and the batch of a fit."""
+"""The program's own lines, as they were when it ran."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.fit_position import FitPosition
-from tensorsleuth.diagnose.needs import Need, recorded_parts
+from tensorsleuth.core.catalog import Frame, Span
+from tensorsleuth.core.finding import OtherLine
 from tensorsleuth.trace.process.process import ProcessTrace
 
 CONTEXT_LINES = 2  # lines of source shown before and after
@@ -58,13 +57,22 @@ def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[i
         yield number, lines[number - 1]
 
 
-def fit_position(process: ProcessTrace, call: int) -> dict[str, Any]:
-    """Return the position in a Keras loop at which a call was made, as fields of a finding."""
-    batch = batch_of_call(process, call)
-    if batch is None:
-        return {}
-    return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
+def _other_line(process: ProcessTrace, frame: Frame | None) -> OtherLine | None:
+    return OtherLine(frame.file, frame.line, frame.function, code_at(process, frame)) if frame is not None else None
 
 
-def batch_of_call(process: ProcessTrace, call: int) -> FitPosition | None:
-    return process.batches.of_call(call) if Need.KERAS_BATCHES in process.cached(recorded_parts) else None
+def _columns(process: ProcessTrace, frame: Frame | None) -> tuple[int, int] | None:
+    """Return where the expression of a frame begins and ends in its line, in letters; the line's end if it goes on."""
+    span = frame.span if frame is not None else None
+    text = dict(lines_around(process, frame)).get(span.line) if span is not None else None
+    if span is None or frame is None or text is None or span.line != frame.line:
+        return None
+    begin, end = _letters(text, span)
+    return (begin, end) if 0 <= begin < end else None
+
+
+def _letters(text: str, span: Span) -> tuple[int, int]:
+    code = text.encode()
+    begin = len(code[: max(span.column, 0)].decode(errors="ignore"))
+    end = len(code[: max(span.end_column, 0)].decode(errors="ignore"))
+    return begin, end if span.end_line == span.line else len(text.rstrip())

@@ -96,11 +96,7 @@ class Recorder:
     def _watch(self, backend: Backend) -> None:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
-        self.variables = KerasVariables(self.catalog)
         self._refused = Lazy(lambda: RefusedInputs(sites))
-        batches = Lazy(lambda: FitProgress(self.sink))
-        keras = KerasPatches(self._patches, batches, self.variables, self.steps.plan, self._note_raised)
-        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
@@ -109,12 +105,13 @@ class Recorder:
         patches.watch_tf_functions(self._patches, callbacks.function_made)
         patches.watch_removals(self._patches, self._removed)
         patches.watch_tracebacks(self._patches, tf.traceback_utils, self._note_raised)
-        keras.apply()
+        self._keras.start()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))
         noting = self._forward_pass, self._gradients_computed, lambda target, by: losses().note_gradients(target, by)
         patches.watch_tapes(self._patches, *noting, self.observers)
-        patches.watch_values(self._patches, self.observers, BadReads(self.catalog, sites).note_read)
+        bad_reads = BadReads(self.catalog, sites, self.sink, self.settings.sees_all_values)
+        patches.watch_values(self._patches, self.observers, bad_reads, self.sink.native)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
@@ -129,8 +126,9 @@ class Recorder:
         self._functions = Lazy(lambda: self._make_functions(backend))
         make_keeper = backend.make_store
         self._variables = Lazy(lambda: KerasVariables(self.catalog))
-        batches = Lazy(lambda: FitProgress(self.sink))
-        self._keras = KerasPatches(self._patches, batches, self._variables, self.steps.plan)
+        batches, creations = Lazy(lambda: FitProgress(self.sink)), Lazy(lambda: CreationSites(self.catalog))
+        using = batches, self._variables, creations
+        self._keras = KerasPatches(self._patches, *using, self.steps.plan, self._note_raised)
         self._replay_buffer = Lazy(lambda: self._make_replay_buffer(make_keeper)) if make_keeper is not None else None
         self._remote = Lazy(lambda: RemoteTasks(self.folder, self.catalog, backend.probe == "host"))
         self._texts = Lazy(lambda: TextInputs(self.catalog, self.sink, self._is_remote)) if looks else None

@@ -8,9 +8,11 @@ from tensorsleuth.core.finding import Evidence, Finding
 from tensorsleuth.diagnose.exits.failure import UNKNOWN_ERROR, FatalError
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
+from tensorsleuth.diagnose.fit_positions import fit_position
 from tensorsleuth.diagnose.health_words import evidence_of
+from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.replay_note import describe_replay
-from tensorsleuth.diagnose.source_lines import fit_position, source_fields
+from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_EVIDENCE = 6
@@ -27,7 +29,7 @@ def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         summary=story.sentence,
         fix=story.fix,
         evidence=story.evidence,
-        **source_fields(process, story.frame),
+        **(source_fields(process, story.frame) | {"layer": finding.layer}),
     )
 
 
@@ -41,6 +43,7 @@ def _shape_story(process: ProcessTrace, fatal_error: FatalError) -> ShapeStory |
 
 def _plain_failure(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     frame = fatal_error.site.frame if fatal_error.site is not None else None
+    frame = marked(process, frame, fatal_error.kind.cause, fatal_error.op)
     where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
     given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)
     seen = tuple(
@@ -52,13 +55,12 @@ def _plain_failure(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         confidence=0.9 if fatal_error.kind.fix else 0.5,
         severity="error",
         summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
-        **source_fields(process, frame),
+        **(source_fields(process, frame) | {"layer": fatal_error.layer}),
         op=fatal_error.op,
         name=fatal_error.name,
         step=fatal_error.step,
         iteration=None,
         fix=fatal_error.kind.fix,
-        layer=fatal_error.layer,
         **fit_position(process, fatal_error.failure.call),
         evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
         seen=describe_replay(process, fatal_error.failure.call),

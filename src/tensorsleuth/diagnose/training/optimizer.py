@@ -15,6 +15,7 @@ from tensorsleuth.core.ops.reductions import LOSS_ENDS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.source_lines import code_at
+from tensorsleuth.diagnose.training.eager_losses import EagerLosses
 from tensorsleuth.diagnose.training.returned_values import returned_rows
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.series.layer_stats import LayerStatistics

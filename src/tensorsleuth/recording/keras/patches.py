@@ -27,7 +27,8 @@ class KerasPatches:
         self,
         patches: Patches,
         batches: Lazy[FitProgress],
-        variables: KerasVariables,
+        variables: Lazy[KerasVariables],
+        creations: Lazy[CreationSites],
         plan: Callable[[int, int], None],
         raised: Raised,
     ) -> None:
@@ -35,9 +36,29 @@ class KerasPatches:
         self._creations = creations
         self._variables = variables
         self._batches = batches
-        self._plan = plan  # told of the steps that a fit has left, and of all that it takes
+        self._plan = plan  # gets the number of remaining and of all steps of a fit
         self._raised = raised
-        self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
+        self._changed: set[int] = set()  # ids of patched modules and classes, which are never unloaded
+
+    def start(self) -> None:
+        """Apply the patches now, and again when the program imports Keras, before it makes its first layer."""
+        self.apply()
+        sys.meta_path.insert(0, self)
+
+    def stop(self) -> None:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find nothing: Python asks for each module that is not loaded yet, which tells that Keras is being imported.
+
+        Keras loads all of its code before the last of its public modules, `keras.utils` and the like.
+        """
+        package, _, module = name.partition(".")
+        if package in keras.KERAS_PACKAGES and module and "." not in module:
+            harmless(self.apply)
+        return None
 
     def apply(self) -> None:
         """Patch newly loaded parts. The recorder calls this often, so that it happens before the first `fit`."""

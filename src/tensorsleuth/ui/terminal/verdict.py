@@ -114,6 +114,8 @@ def _problem(finding: Finding, end: RunEnd | None = None) -> Iterator[Renderable
         yield from last_activity(end)
     if finding.chain:
         yield _labelled("Path", " → ".join(finding.chain))
+    if finding.shown_at is not None:
+        yield _labelled("Used in", _other_line(finding.shown_at, finding))
     for number, effect in enumerate(finding.effects):
         yield _labelled("" if number else "Effects", effect)
     if finding.seen:
