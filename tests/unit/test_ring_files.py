@@ -18,7 +18,7 @@ from tensorsleuth.core.layout.rows import EVENT, SAMPLE_TIME_SHIFT, EventFlag
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.native.loader import CallRow, SessionPlan, trace_paths
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.storage.ring_reader import MAGIC, RingFile
+from tensorsleuth.trace.storage.ring_reader import RingFile
 from tensorsleuth.trace.storage.size_plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
 
 NEVER = 2**64 - 1
@@ -307,4 +307,4 @@ def test_a_file_has_its_name_when_its_header_is_complete(recorder: ctypes.CDLL, 
             pass
         headers.add(path.read_bytes()[:8])
     writer.join()
-    assert headers == {MAGIC}
+    assert headers == {b"SLEUTHRG"}
