@@ -119,6 +119,33 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
+@pytest.mark.parametrize("trained", ["in a function", "eagerly"])
+def test_slots_of_a_keras_optimizer_are_its_state(recorded: Recorded, trained: str) -> None:
+    """Also in a loop of the program's own, where no model tells of its optimizer."""
+    if trained == "eagerly" and not hasattr(tf.keras, "Variable"):
+        pytest.skip("Keras 2 does not tell of its variables, and eager code has no graph that would")
+    kept: list[Any] = []
+    weight = getattr(tf.keras, "Variable", tf.Variable)(tf.eye(SIDE))
+
+    def program() -> None:
+        optimizer = tf.keras.optimizers.Adam(1e-3)
+        kept.append(optimizer)
+
+        def step(x: Any) -> None:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.matmul(x, tf.convert_to_tensor(weight)))
+            source = getattr(weight, "value", weight) if hasattr(weight, "path") else weight
+            optimizer.apply_gradients([(tape.gradient(loss, source), weight)])
+
+        run = tf.function(step) if trained == "in a function" else step
+        for _ in range(2):
+            run(tf.ones([SIDE, SIDE]))
+
+    found = account(recorded(program))
+    left = amounts(found.holdings(int(found.samples["time"][-1])))
+    assert left[OPTIMIZER] == 2, "momentum and velocity"
+
+
 def test_where_a_tensor_was_made(recorded: Recorded) -> None:
     line = test_where_a_tensor_was_made.__code__.co_firstlineno
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from tests.unit import little_run
 
-from tensorsleuth.analyze.memory.batch_size.fit_report import FitReport, parse_bytes
+from tensorsleuth.analyze.memory.batch_size.fit_report import FitReport, parse_bytes, rounded_if_far
 from tensorsleuth.analyze.memory.batch_size.peak_model import PeakModel
 from tensorsleuth.cli.main import cli
 from tensorsleuth.core.formatting import fine_size
@@ -131,12 +131,22 @@ class Bent:
         return max(batch for batch in range(1000) if batch == 0 or self.peak(batch) <= limit)
 
 
-@pytest.mark.parametrize(("batch", "other"), [(8, 98), (64, 64), (4, 4)])  # asked about -> the other end of the line
+@pytest.mark.parametrize(
+    ("batch", "other"), [(8, 32), (64, 64), (4, 4)]
+)  # asked -> the other end of the line; 98 is far
 def test_the_model_gives_the_peaks_that_are_told(batch: int, other: int) -> None:
     fitting = FitReport("run", 1, cast(PeakModel, Bent()), 330 * MB, "of the machine", batch, None)
     assert fitting.other_batch == other
     for told in (8, other):
         assert abs(fitting.fixed_bytes + told * fitting.bytes_per_sample - Bent().peak(told)) <= told
+
+
+def test_a_batch_far_from_the_recorded_one_is_no_fact() -> None:
+    far = FitReport("run", 1, cast(PeakModel, Bent()), 300_000 * MB, "of the machine", 8, None)
+    near = FitReport("run", 1, cast(PeakModel, Bent()), 150 * MB, "of the machine", 8, None)
+    assert far.sentence == "batch 8 fits; up to about batch 990, extrapolated from batch 8" and far.is_far
+    assert near.sentence == "batch 8 fits; up to batch 38" and not near.is_far
+    assert rounded_if_far(173_388, 32, "batch ") == "about batch 170,000" and rounded_if_far(64, 8) == "64"
 
 
 def test_digits_of_what_is_multiplied() -> None:

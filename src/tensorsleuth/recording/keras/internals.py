@@ -56,22 +56,9 @@ def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
 
 
 _PART_MODULES = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
-_MAX_LAYER_DEPTH = 50  # the depth of nested layers
-_WHOLE_LOSS = "compile_loss"  # Keras 3's name for the sum of a model's losses
-
-
-def naming_methods() -> Iterator[tuple[str, type, str]]:
-    """Return what the methods of NAMING_METHODS make, their classes and their names, of each Keras that is loaded."""
-    for kind, modules, name, method in NAMING_METHODS:
-        yield from ((kind, owner, method) for owner in loaded_attributes(modules, name))
-
-
-def part_kind(kind: str, part: Any) -> str | None:
-    """Return whether it is a layer, model, optimizer, loss or compiled losses; None for Keras's other operations."""
-    bases = {base.__name__ for base in type(part).__mro__}
-    if kind == "layer":
-        return "model" if "Model" in bases else "layer" if "Layer" in bases else None
-    return "compile" if kind == "loss" and type(part).__name__ == "CompileLoss" else kind
+_MAX_MAKER_FRAMES = 20  # between an optimizer and the variable that it makes
+_MAX_LAYER_DEPTH = 50  # layers in layers
+_WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
 
 
 def scope_owner(frame: Any, scope: str) -> str | None:
@@ -79,9 +66,26 @@ def scope_owner(frame: Any, scope: str) -> str | None:
     owner = frame.f_locals.get("self")
     if scope not in (getattr(owner, "name", None), getattr(owner, "_name_scope", None)):
         return None
-    kinds = (_PART_MODULES.match(base.__module__) for base in type(owner).__mro__)
-    kind = next((found.group(1) for found in kinds if found), None)
+    kind = _part_kind(owner)
     return f"{kind} {scope}" if kind is not None and scope != _WHOLE_LOSS else kind
+
+
+def maker_role(frame: Any) -> str:
+    """Return `optimizer` or `metric` if one of these is making a variable; else an empty text."""
+    for _ in range(_MAX_MAKER_FRAMES):
+        if frame is None:
+            break
+        kind = _part_kind(frame.f_locals.get("self"))
+        if kind in ("optimizer", "metric"):
+            return kind
+        frame = frame.f_back
+    return ""
+
+
+def _part_kind(owner: Any) -> str | None:
+    """`optimizer`, `loss` or `metric`, if it is one of Keras's, or of a class made from one."""
+    kinds = (_PART_MODULES.match(base.__module__) for base in type(owner).__mro__)
+    return next((found.group(1) for found in kinds if found), None)
 
 
 def callback_lists() -> Iterator[type]:

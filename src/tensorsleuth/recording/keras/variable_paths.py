@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
@@ -20,8 +21,8 @@ class KerasVariables:
         self._models: WeakSet[Any] = WeakSet()  # models that have run a loop
 
     def note_variable(self, variable: Any) -> None:
-        """Note a variable that Keras has created."""
-        self._note(variable, keras.variable_path(variable), "")
+        """Keras has made a variable."""
+        self._note(variable, keras.variable_path(variable), keras.maker_role(sys._getframe(1)))
 
     def note_unfinished(self, variable: Any) -> None:
         """Note a variable that Keras is still creating. It has no handle yet, so `path_of` reads it later."""

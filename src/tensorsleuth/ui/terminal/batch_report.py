@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tensorsleuth.analyze.memory.batch_size.advice import Advice
-from tensorsleuth.analyze.memory.batch_size.fit_report import FitReport, KindGrowth
+from tensorsleuth.analyze.memory.batch_size.fit_report import FitReport, KindGrowth, rounded_if_far
 from tensorsleuth.core.formatting import fine_size, printable, size
 from tensorsleuth.ui.terminal.memory_report import short_place
 
@@ -48,9 +48,11 @@ def _model(fit_report: FitReport) -> list[Text]:
         lines.append(_line("Requested", size(fit_report.peak), f"the predicted peak with {asked}"))
     lines.append(_line("Limit", size(fit_report.limit), fit_report.limit_source))
     same = f"at sequence {fit_report.sequence:,}" if fit_report.sequence else ""
-    lines.append(_line("Largest batch", f"{fit_report.largest_batch:,}", same))
+    why = "far from what ran: record a larger batch" if fit_report.is_far else same
+    lines.append(_line("Largest batch", rounded_if_far(fit_report.largest_batch, fit.batch), why))
     if fit_report.largest_sequence is not None:
-        lines.append(_line("Longest sequence", f"{fit_report.largest_sequence:,}", f"at batch {fit_report.batch:,}"))
+        longest = rounded_if_far(fit_report.largest_sequence, fit.sequence or 1)
+        lines.append(_line("Longest sequence", longest, f"at batch {fit_report.batch:,}"))
     return lines
 
 

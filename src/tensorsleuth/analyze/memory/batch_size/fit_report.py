@@ -19,7 +19,8 @@ from tensorsleuth.trace.reader import Trace
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as requested", "of the container (cgroup)", "of the machine"
+FAR_FACTOR = 8  # times the recorded batch or sequence: farther than was ever compared with reality
+LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
 
 
 @dataclass(frozen=True)
@@ -96,22 +97,32 @@ class FitReport:
 
     @property
     def other_batch(self) -> int:
-        """The requested batch if it differs from the recorded one, else the largest that fits."""
-        told = (self.batch, self.largest_batch, 4 * self.fit.batch)
+        """The batch that was asked about; else the largest that fits."""
+        told = (self.batch, 0 if self.is_far else self.largest_batch, 4 * self.fit.batch)
         return next(batch for batch in told if batch not in (0, self.fit.batch))
 
     @property
     def sentence(self) -> str:
         """The answer in one line: `batch 38 (64 requested); or sequence 960; or bfloat16 activations at batch 64`."""
         if self.fits:
-            return f"batch {self.batch:,} fits; up to batch {self.largest_batch:,}"
-        ways = [f"batch {self.largest_batch:,} ({self.batch:,} requested)"] if self.largest_batch else []
+            return f"batch {self.batch:,} fits; up to {self._largest_words}"
+        ways = [f"{self._largest_words} ({self.batch:,} was asked)"] if self.largest_batch else []
         if self.largest_sequence:
-            ways.append(f"sequence {self.largest_sequence:,}")
+            ways.append(rounded_if_far(self.largest_sequence, self.fit.sequence or 1, "sequence "))
         for name, words in (("precision", "bfloat16 activations"), ("recomputation", "activations recomputed")):
             if any(one.name == name and one.peak <= self.limit for one in self.advice):
                 ways.append(f"{words} at batch {self.batch:,}")
         return "; or ".join(ways) or "not even a batch of 1"
+
+    @property
+    def is_far(self) -> bool:
+        """Return whether the largest batch is far larger than the recorded one."""
+        return self.largest_batch > FAR_FACTOR * self.fit.batch
+
+    @property
+    def _largest_words(self) -> str:
+        words = rounded_if_far(self.largest_batch, self.fit.batch, "batch ")
+        return f"{words}, extrapolated from batch {self.fit.batch:,}" if self.is_far else words
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields listed in docs/memory.md."""
@@ -122,12 +133,20 @@ class FitReport:
             "model": {"fixed": self.fixed_bytes, "a_sample": self.bytes_per_sample},
             "limit": {"bytes": self.limit, "of": self.limit_source},
             "asked": {"batch": self.batch, "sequence": self.sequence, "peak": self.peak, "fits": self.fits},
-            "largest": {"batch": self.largest_batch, "sequence": self.largest_sequence},
+            "largest": {"batch": self.largest_batch, "sequence": self.largest_sequence, "extrapolated": self.is_far},
             "sentence": self.sentence,
             "kinds": [asdict(one) for one in self.kinds],
             "elsewhere": self.bytes_outside_tensors,
             "advice": [asdict(one) for one in self.advice],
         }
+
+
+def rounded_if_far(number: int, recorded: int, what: str = "") -> str:
+    """`batch 1,234`, or `about batch 170,000` if it is far from the number that was recorded."""
+    if number <= FAR_FACTOR * recorded:
+        return f"{what}{number:,}"
+    unit = 10 ** max(len(str(number)) - 2, 0)
+    return f"about {what}{number // unit * unit:,}"
 
 
 def fit_reports(trace: Trace, limit: int | None, batch: int | None, sequence: int | None) -> list[FitReport]:

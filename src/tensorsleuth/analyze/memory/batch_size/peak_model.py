@@ -21,9 +21,10 @@ MIN_VISIBLE_GROWTH = 1_000_000  # in bytes; smaller growth cannot be measured
 class PeakModel:
     """A model of one process: measured once, it predicts the peak for other sizes.
 
-    The measurement is exact for the recorded sizes. Each tensor is scaled by the powers of its dimensions, and the
-    lifetimes are replayed, so that the peak may move to another time. Code, graphs and the scratch memory of ops stay
-    the same. The waste of malloc grows with the demand.
+    What was measured is right for the sizes that were run. Tensors are scaled each by the powers of its dimensions, and
+    their lives replayed, so that another moment may become the peak. Code and graphs stay; what malloc wastes grows
+    with what is asked of it. What else was in use in a step, and in no tensor, is scratch memory of ops. A smaller
+    batch makes it smaller. For a larger one it stays: a part may be the threads' own, and would be multiplied.
     """
 
     def __init__(self, memory_account: MemoryAccount, column: str = "resident", wanted: int = 0) -> None:
@@ -93,7 +94,11 @@ class PeakModel:
         return self._peak(batch or self.batch, sequence)
 
     def _peak(self, batch: int, sequence: int | None) -> int:
-        return self.peak_with_sizes(self.scaled(batch, sequence)) + self._failed_allocation * batch // self.batch
+        pending = self._failed_allocation * batch // self.batch
+        return max(self.peak_with_sizes(self.scaled(batch, sequence)) + pending - self._saved_scratch(batch), 0)
+
+    def _saved_scratch(self, batch: int) -> int:
+        return int(self._scratch * (1 - batch / self.batch)) if batch < self.batch else 0
 
     def peak_with_sizes(self, sizes: Array) -> int:
         """Return the predicted peak for any sizes of the lifetimes."""
@@ -111,10 +116,20 @@ class PeakModel:
 
     @cached_property
     def _slack(self) -> float:
-        """The waste of malloc: memory outside tensors that is not in use between steps."""
+        """Return the waste of malloc: a part of the use outside tensors that is absent between steps."""
+        return min(self._outside_tensors, MAX_SLACK_SHARE * self._heap)
+
+    @property
+    def _scratch(self) -> float:
+        """Return the rest of that use."""
+        return self._outside_tensors - self._slack
+
+    @cached_property
+    def _outside_tensors(self) -> float:
+        """Return the use outside tensors that is absent between steps."""
         anonymous = self.account.samples["anonymous"].astype(np.int64)
         rest = int(anonymous.max() - anonymous[0]) - self._most - self.account.growth_parts(self.account.peak).own
-        return min(max(rest, 0.0), MAX_SLACK_SHARE * self._heap)
+        return max(rest, 0.0)
 
     def largest_batch(self, limit: int, sequence: int | None = None) -> int:
         """Return the largest batch that fits, or 0 if not even one sample fits."""
