@@ -56,6 +56,12 @@ def test_a_healthy_fit_is_as_it_was(keras: Any, tmp_path: Path, capfd: pytest.Ca
     assert all(line.endswith("tensors, healthy") for line in said)
 
 
+def test_a_fit_of_which_too_little_was_seen_is_unknown(keras: Any, tmp_path: Path) -> None:
+    callback = tensorsleuth.keras.SleuthCallback(tmp_path, mode="SHAPE")
+    fit(keras, [callback], epochs=1)
+    assert (callback.verdict, callback.findings) == ("unknown", [])
+
+
 @pytest.mark.parametrize("eagerly", [False, True])
 def test_it_stops_at_a_nan(keras: Any, eagerly: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     callback = tensorsleuth.keras.SleuthCallback(tmp_path, stop_on_nan=True)

@@ -68,6 +68,13 @@ class FitRecording:
             self.diagnosis = diagnose(Trace(self.run))
         return [one for one in self.diagnosis.findings if one.call is None or one.call >= self._first_call]
 
+    def verdict(self) -> str:
+        """`problem`, `healthy` or `unknown`, as the fit's own findings say."""
+        if self.findings():
+            return "problem"
+        is_unclear = self.diagnosis is None or self.diagnosis.verdict == "unknown"
+        return "unknown" if is_unclear else "healthy"
+
     def end(self) -> None:
         """End the recording after the fit, however it ended."""
         if self.is_owner:

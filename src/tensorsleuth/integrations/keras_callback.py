@@ -87,10 +87,10 @@ class SleuthCallback:
 
     @property
     def verdict(self) -> str:
-        """`healthy`, `problem`, or `unknown` if nothing was recorded."""
+        """`problem`, `healthy`, or `unknown`: nothing was recorded, or too little to tell (`sleuth why` says what)."""
         if self._recording is None or self._recording.run is None:
             return "unknown"
-        return "problem" if self.findings else "healthy"
+        return self._recording.verdict()
 
     # ---- called by Keras
 

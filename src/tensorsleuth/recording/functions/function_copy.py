@@ -126,7 +126,7 @@ class FunctionCopier:
         elif self.library.nodes > MAX_WATCHED_NODES:
             why = f"more than {MAX_WATCHED_NODES:,} nodes are being watched"
         if why:
-            self.library.catalog.not_covered(f"the inside of {name}", why)
+            self.library.note_unseen_inside(name, why)
             self.selection.note_refused(name, why)
         return why is not None
 
@@ -177,7 +177,7 @@ class FunctionCopier:
         """List a function that XLA compiles as not covered."""
         self.selection.note_refused(name, "it is compiled by XLA")
         if not self.library.can_replay:
-            self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA; no native library")
+            self.library.note_unseen_inside(name, "it is compiled by XLA; no native library")
 
 
 class CallCopier(FunctionCopier):
@@ -235,4 +235,4 @@ class DatasetCopier(FunctionCopier):
 
     def note_unseen(self, name: str) -> None:
         super().note_unseen(name)
-        self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA, and a dataset calls it")
+        self.library.note_unseen_inside(name, "it is compiled by XLA, and a dataset calls it")

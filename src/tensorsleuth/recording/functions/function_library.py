@@ -60,6 +60,11 @@ class FunctionLibrary:
             known = self._known[name] = CataloguedFunction(self.catalog.function(fields), definition, fields["kind"])
         return known
 
+    def note_unseen_inside(self, name: str, why: str) -> None:
+        """Say that nothing in a function was recorded; what it writes to variables was not seen either."""
+        writes = bool(self.outline(name).written_arguments)
+        self.catalog.not_covered(f"the inside of {name}", why, unseen=writes)
+
     def outline(self, name: str) -> FunctionOutline:
         """Return the outline of a function and of all that it calls, before it runs."""
         return self._outlines.outline_of(name)

@@ -196,7 +196,7 @@ class WatchedFunctions:
         """Run `name` unchanged from now on."""
         self.forget(name)
         self._copies[(name, _BY_PYTHON)] = self._copies[(name, _REMOTE)] = None
-        self.library.catalog.not_covered(f"the inside of {name}", why)
+        self.library.note_unseen_inside(name, why)
 
     def forget(self, name: str) -> None:
         """Drop the copies of a function that TensorFlow dropped."""

@@ -180,7 +180,8 @@ class ReplayBuffer:
         variables = variables_among(inputs)
         why_not = function_outline.why_not_replayable or self._too_large(variables, inputs)
         if why_not:
-            self._catalog.not_covered(f"the inside of {name}", f"it cannot be run again: {why_not}")
+            why, writes = f"it cannot be run again: {why_not}", bool(function_outline.written_arguments)
+            self._catalog.not_covered(f"the inside of {name}", why, unseen=writes)
             return None
         return variables, variables.floats().only(function_outline.written_arguments)
 
