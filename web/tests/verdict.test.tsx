@@ -91,6 +91,15 @@ test("advice is told, and does not make a run ill", () => {
   expect(text).not.toContain("/w/train.py");
 });
 
+test("marks the expression, and tells the line that uses it", () => {
+  const other = { file: "/site/train.py", line: 31, function: "main", code: "model.fit(x, y)" };
+  const parts: [string, string, string] = ["x = ", "Dense(16)", "(x)"];
+  const { container } = shown(aVerdict({ findings: [aFinding({ code_parts: parts, shown_at: other })] }));
+  expect(container.querySelector(".where-code")?.textContent).toBe("x = Dense(16)(x)");
+  expect(container.querySelector(".where-mark")?.textContent).toBe("Dense(16)");
+  expect(container.textContent).toContain("train.py:31: model.fit(x, y)");
+});
+
 test("the confidence is what the terminal says, also for an end", () => {
   const text = shown(aVerdict({ findings: [aFinding({ cause: "heads-mixed", confidence_words: "high: the graph is built this way" })] })).container.textContent ?? "";
   expect(text).toContain("high: the graph is built this way");
