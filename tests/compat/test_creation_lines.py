@@ -183,6 +183,27 @@ def test_a_layer_that_the_program_calls_itself(recorded: Recorded, name: str) ->
     assert marked(found) == "tf.math.log(self.dense(x))"
 
 
+@pytest.mark.parametrize("name", KERASES)
+def test_a_block_in_a_model_of_keras_that_calls_its_layer_itself(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    class Block(keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = keras.layers.Dense(8, activation=tf.sqrt)
+
+        def call(self, x: Any) -> Any:
+            return x + self.dense(x)  # the layer is called
+
+    def run() -> None:
+        inputs = keras.Input((8,))
+        model = keras.Model(inputs, keras.layers.Dense(1)(Block()(inputs)))
+        model.compile("sgd", "mse")
+        fit(model)
+
+    assert first(recorded(run), "sqrt-negative").line == line_of("the layer is called")
+
+
 def test_a_function_made_in_a_loop(recorded: Recorded) -> None:
     weights = tf.Variable(tf.ones((4, 4)))
 

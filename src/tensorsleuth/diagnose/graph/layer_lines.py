@@ -12,7 +12,6 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 _OWN_CALL = "call"  # the method of a layer that the program wrote
-_AUTOGRAPH_STATEMENTS = ("for ", "while ", "if ", "elif ")
 
 
 class LayerLines:
@@ -36,17 +35,11 @@ class LayerLines:
             return False
         if runs_keras_loop(self._process, site.frame):
             return True
-        own_calls = sum(map(self._is_own_call, site.frames[: site.user_index + 1]))
-        if self._creations.depth(layer) - own_calls < 2:
+        is_in_own_layer = any(frame.function == _OWN_CALL for frame in site.frames[: site.user_index + 1])
+        if self._creations.depth(layer, is_in_own_layer) < 2:
             return False
         expressions = self._process.cached(Expressions)
         return expressions.calls_object(site.frame) and expressions.of_op(site.frame, op) is None
-
-    def _is_own_call(self, frame: Frame) -> bool:
-        """Return whether a frame is a `call`; AutoGraph adds one more for each loop and condition around the line."""
-        if frame.function != _OWN_CALL:
-            return False
-        return not (code_at(self._process, frame) or "").startswith(_AUTOGRAPH_STATEMENTS)
 
 
 def runs_keras_loop(process: ProcessTrace, frame: Frame) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 from tensorsleuth.core.catalog import Creation, Frame
 from tensorsleuth.trace.process.process import ProcessTrace
 
+_CLASS = re.compile(r"^[ \t]*class[ \t]+(\w+)", re.MULTILINE)
 _NAMED_KINDS = ("loss", "optimizer")  # whose scopes are told with their kind
 
 
@@ -16,6 +18,7 @@ class Creations:
     def __init__(self, process: ProcessTrace) -> None:
         self._by_name: dict[str, list[Creation]] = defaultdict(list)
         self._by_kind: dict[str, list[Creation]] = defaultdict(list)
+        self._own_classes = {name for text in process.catalogue.sources.values() for name in _CLASS.findall(text)}
         for one in process.catalogue.creations:
             self._by_name[one.name].append(one)
             self._by_kind[one.kind].append(one)
@@ -40,9 +43,11 @@ class Creations:
         named = [one for one in self._by_kind.get(kind, []) if one.name == name]
         return named[0] if len(_lines(named)) == 1 else self.only(kind) or self.only("compile")
 
-    def depth(self, path: str) -> int:
-        """Return how many parts of a path the program made."""
-        return sum(name in self._by_name for name in path.split("/"))
+    def depth(self, path: str, is_below_own: bool) -> int:
+        """Return how many parts of a path the program made, in all or below the last one whose class it wrote."""
+        names = [name for name in path.split("/") if name in self._by_name]
+        own = [at for at, name in enumerate(names, 1) if self._by_name[name][0].type in self._own_classes]
+        return len(names) - (own[-1] if own and is_below_own else 0)
 
     def _innermost_layers(self, names: list[str]) -> list[Creation]:
         made = next((found for name in reversed(names) if (found := self._by_name.get(name))), [])
