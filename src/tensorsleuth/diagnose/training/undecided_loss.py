@@ -8,14 +8,13 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.training.loops import TrainingLoops
-from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS, rises_beyond_chance
+from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS
 from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import FEWEST_STEPS as FEWEST_STEPS_TO_APPLY
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import is_never_applied
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_EQUAL, FEWEST_RISING = 4, 8  # losses; with fewer, the batches may explain it
-THIRDS = 3  # of the steps, of which the first and the last are compared
 ROUNDING = 8 * float(np.finfo(np.float32).eps)  # by which a loss may differ that does not move
 
 
@@ -54,8 +53,6 @@ def _stays(losses: Array) -> bool:
 
 
 def _rises(losses: Array) -> bool:
-    """Return whether the second half lies above the mean of the first and the first loss, or its end beyond chance."""
+    """Return whether every loss of the second half lies above the mean of the first half, and above the first loss."""
     first, second = np.array_split(losses, 2)
-    if len(losses) < FEWEST_RISING:
-        return False
-    return bool(second.min() > max(first.mean(), losses[0])) or rises_beyond_chance(losses, THIRDS)
+    return len(losses) >= FEWEST_RISING and bool(second.min() > max(first.mean(), losses[0]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.loss.diverging_loss import falls_without_bound
 from tensorsleuth.diagnose.training.optimizer import (
     UpdateNorms,
     last_learning_rate,
@@ -30,7 +31,8 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     pace = update_norms(process.cached(LayerStatistics))
     if pace is not None and _explodes(pace):
         training = process.cached(TrainingGraph)
-        if all(np.isfinite(losses).all() for losses in losses_of(training).values()):
+        losses = losses_of(training).values()
+        if all(np.isfinite(one).all() and not falls_without_bound(one) for one in losses):
             yield _finding(training, pace)
 
 
@@ -38,8 +40,7 @@ RULE = Rule(
     id="exploding-gradients",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("learning-rate-too-high", "loss-rose"),
-    is_symptom=True,
+    supersedes=("learning-rate-too-high", "loss-rose", "diverging-loss"),
 )
 
 

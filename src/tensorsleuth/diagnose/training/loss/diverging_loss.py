@@ -31,7 +31,7 @@ RULE = Rule(
     id="diverging-loss",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("loss-rose", "chance-loss", "exploding-gradients"),
+    supersedes=("loss-rose", "chance-loss"),
 )
 
 
@@ -44,6 +44,11 @@ def _diverges(losses: Array, times: float) -> bool:
     start = max(abs(float(values[0])), 1.0)
     jumped = values[1 : 1 + EARLY_STEPS].max() > times * start and last.min() > times**0.5 * start
     return bool(jumped or (last > times * start).all() or (last < -times * start).all())
+
+
+def falls_without_bound(losses: Array) -> bool:
+    """Return whether a loss goes further and further below zero: it is made wrongly, and steps only follow it."""
+    return _diverges(losses, MIN_TIMES) and bool(losses[-1] < 0)
 
 
 def _finding(training_graph: TrainingGraph, loss: OpNode, losses: Array) -> RuleFinding:

@@ -32,12 +32,7 @@ RULE = Rule(id="loss-rose", severity=Severity.NOTE, find=find)
 def _rises(losses: Array) -> bool:
     if not np.isfinite(losses).all() or losses.min() < 0:
         return False
-    return rises_beyond_chance(losses, PART_COUNT)
-
-
-def rises_beyond_chance(losses: Array, part_count: int) -> bool:
-    """Return whether the last part of the losses lies above the first by more than they vary."""
-    parts = np.array_split(losses.astype(np.float64), part_count)
+    parts = np.array_split(losses.astype(np.float64), PART_COUNT)
     first, last = parts[0], parts[-1]
     error = float(np.hypot(first.std() / len(first) ** 0.5, last.std() / len(last) ** 0.5))
     return bool(last.mean() > MIN_RISE * first.mean() and last.mean() - first.mean() > MIN_STANDARD_ERRORS * error)

@@ -21,6 +21,7 @@ from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
 FIRST_SAMPLES, FEWEST_STEPS, EARLY_STEPS, PART_COUNT = 3, 60, 10, 10
 FEWEST_IF_THROWN, MIN_JUMP_IF_THROWN, MIN_END_IF_THROWN = 16, 100.0, 10.0  # steps, and losses as times the first
+MIN_RATIO_IF_THROWN = 1.0  # of the weights, by the first step: nothing is left of them
 MIN_FIRST_RATIO = 0.1  # of the weights, by each of the first steps: a thousandth is usual
 LATE_STEP, MIN_LATE_RATIO = 16, 0.05  # or of them from that step on, at every look
 MIN_JUMP = 2.0  # times the first loss, soon after it or at the end
@@ -39,7 +40,8 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     if pace is None or not _moves_too_far(pace):
         return
     training = process.cached(TrainingGraph)
-    losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_IF_THROWN]
+    fewest = FEWEST_IF_THROWN if pace.update_ratio[0] >= MIN_RATIO_IF_THROWN else FEWEST_STEPS
+    losses = [one for one in losses_of(training).values() if len(one) >= fewest]
     worse = [one for one in losses if _is_thrown(one) or (len(one) >= FEWEST_STEPS and _jumps(one))]
     if worse and all(_is_thrown(one) or _is_no_better(one) for one in losses):
         yield _finding(training, pace, max(worse, key=lambda one: abs(float(one[0]))))
@@ -49,7 +51,7 @@ RULE = Rule(
     id="learning-rate-too-high",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("chance-loss", "loss-rose", "no-warmup"),
+    supersedes=("chance-loss", "loss-rose", "no-warmup", "diverging-loss"),
 )
 
 
@@ -70,7 +72,7 @@ def _jumps(losses: Array) -> bool:
 
 def _is_thrown(losses: Array) -> bool:
     """Return whether the first steps threw the loss so far away that fewer steps are enough to tell."""
-    if not np.isfinite(losses).all() or losses.min() < 0 or losses[0] == 0:
+    if len(losses) >= FEWEST_STEPS or not np.isfinite(losses).all() or losses.min() < 0 or losses[0] == 0:
         return False
     last = losses[-max(len(losses) // 4, 1) :]
     jumped = np.max(losses[1 : 1 + EARLY_STEPS]) >= MIN_JUMP_IF_THROWN * losses[0]
