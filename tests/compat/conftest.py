@@ -35,6 +35,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(tf.TensorBase, "_numpy"), (tf.Context, "scope_name")]
     places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]
     places += [(one, name) for one in keras.callback_lists() for name in ("on_train_batch_begin", "on_train_end")]
+    places += [(tf.function_serialization, "serialize_concrete_function")]
     places += [(tf.StrategyExtended, "call_for_each_replica"), (tf.Server, "__init__")]
     places += [(one, "_initialize") for one in keras.variable_classes()]
     places += [(owner, method) for _, owner, method in keras.naming_methods()]

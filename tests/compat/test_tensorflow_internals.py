@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import errors_impl, func_graph, op_def_registry, ops
 from tensorflow.python.ops import gen_math_ops, gradients_util
+from tensorflow.python.saved_model import function_serialization
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
@@ -197,6 +199,20 @@ def test_excluded_paths_are_cut_from_tracebacks() -> None:
     assert callable(traceback_utils._process_traceback_frames)
     assert isinstance(traceback_utils._EXCLUDED_PATHS, tuple)
     assert all(isinstance(path, str) for path in traceback_utils._EXCLUDED_PATHS)
+
+
+def test_saving_serializes_each_concrete_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = function_serialization.serialize_concrete_function, []
+
+    def spy(concrete_function: Any, node_ids: Any) -> Any:
+        seen.append((concrete_function.name, concrete_function.graph.get_operations()))
+        return real(concrete_function, node_ids)
+
+    monkeypatch.setattr(function_serialization, "serialize_concrete_function", spy)
+    module = tf.Module()
+    module.run = tf.function(tf.sqrt, input_signature=[tf.TensorSpec([2])])
+    tf.saved_model.save(module, str(tmp_path))
+    assert any(b"sqrt" in tf.compat.as_bytes(name) and len(made) for name, made in seen)
 
 
 def test_an_eager_tensor_shows_its_id_dtype_and_memory() -> None:

@@ -292,16 +292,25 @@ class _ExplainedCase:
     def _frame(self) -> Frame | None:
         if self.explanation is not None and self.explanation.frame is not None:
             return self.explanation.frame
-        site: Site | None = self.explanation.site if self.explanation is not None else None
-        if site is not None:
-            return site.frame
-        site = self.case.site
-        if not self.case.process.catalogue.creations:
-            return site.frame if site is not None else None
-        return LayerLines(self.case.process).line(site, self.case.layer, self.case.op)
+        frame = self._own_frame
+        return frame if frame is not None else self.case.calling_line
+
+    @property
+    def _own_frame(self) -> Frame | None:
+        site: Site | None = (self.explanation.site if self.explanation is not None else None) or self.case.site
+        return site.frame if site is not None else None
+
+    def _place(self, frame: Frame | None) -> str:
+        """Return the line in words; an op of a function that was loaded has only the line of the call."""
+        if frame is None:
+            return "an unknown line"
+        explained = self.explanation is not None and self.explanation.frame is not None
+        is_call = not explained and self._own_frame is None
+        return f"{frame.file}:{frame.line}{f', in {self.case.op} of the function that it calls' if is_call else ''}"
 
     def _summary(self, frame: Frame | None) -> str:
-        where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
+        where = self._place(frame)
+        comma = "," if ", in " in where else ""
         there = self.case.origin.call_graph
         step, batch = there.step, batch_of_call(self.case.process, there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
@@ -309,7 +318,7 @@ class _ExplainedCase:
         blame = self._replica_blame
         at += f" on {blame.replica}" if blame is not None and blame.replica else ""
         if self.explanation is not None:
-            return f"{where} {self.explanation.why}{at if self.explanation.is_timed else ''}."
+            return f"{where}{comma} {self.explanation.why}{at if self.explanation.is_timed else ''}."
         if self.is_behind_gap:
             return (
                 f"{where}: {self.case.op} is NaN or infinite{at}, and earlier rows that may show why were overwritten."

@@ -33,6 +33,7 @@ from tensorsleuth.recording.eager.unused_variables import UnusedVariables
 from tensorsleuth.recording.functions.descriptions import FunctionDescriber
 from tensorsleuth.recording.functions.function_library import FunctionLibrary
 from tensorsleuth.recording.functions.probes import Selection, selection_for
+from tensorsleuth.recording.functions.saved_lines import SavedLines
 from tensorsleuth.recording.functions.watched_functions import WatchedFunctions
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras.fit_batches import FitProgress
@@ -97,6 +98,10 @@ class Recorder:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
         self._refused = Lazy(lambda: RefusedInputs(sites))
+        self._saved_lines = Lazy(lambda: SavedLines(sites))
+        batches = Lazy(lambda: FitProgress(self.sink))
+        keras = KerasPatches(self._patches, batches, self.variables, self.steps.plan, self._note_raised)
+        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
@@ -105,7 +110,8 @@ class Recorder:
         patches.watch_tf_functions(self._patches, callbacks.function_made)
         patches.watch_removals(self._patches, self._removed)
         patches.watch_tracebacks(self._patches, tf.traceback_utils, self._note_raised)
-        self._keras.start()
+        keras.apply()
+        patches.watch_saving(self._patches, lambda function: self._saved_lines().note_saved(function))
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))
         noting = self._forward_pass, self._gradients_computed, lambda target, by: losses().note_gradients(target, by)
@@ -157,7 +163,7 @@ class Recorder:
             self._meet_model()
 
     def _describer(self) -> FunctionDescriber:
-        return FunctionDescriber(self.sites, self.scopes, self.variables.frozen_uids)
+        return FunctionDescriber(self.sites, self.scopes, self.variables.frozen_uids, self._saved_lines)
 
     def _is_remote(self, device: str) -> bool:
         return JOB_PREFIX in device and self._remote().task(device) is not None

@@ -221,6 +221,13 @@ class Case:
         return sites.get(node.site) if node is not None else self.out.tensor.site
 
     @property
+    def calling_line(self) -> Frame | None:
+        """Return the line that called the function that the op is in: all there is of a loaded one."""
+        op = self.finder.call_graphs.calls.op(self.out.call) if self.out.call >= 0 else None
+        site = self.process.catalogue.sites.get(op.site) if op is not None else None
+        return site.frame if site is not None and op is not None and op.instance >= 0 else None
+
+    @property
     def _site_in_function(self) -> Site | None:
         """Return the node of a result that was recorded only when its function returned."""
         eager = self.out.tensor.eager

@@ -11,14 +11,23 @@ from tensorsleuth.core.ops.gradients import LOOP_SAVING_OPS
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.function_def import Definition, argument_shapes, describe_attributes
+from tensorsleuth.recording.functions.saved_lines import SavedLines
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.structure.name_scopes import NameScopes
 
 
 class FunctionDescriber:
     """Describes functions with facts from their Python graphs."""
 
-    def __init__(self, call_sites: CallSites, name_scopes: NameScopes, frozen: Callable[[], set[int]]) -> None:
+    def __init__(
+        self,
+        call_sites: CallSites,
+        name_scopes: NameScopes,
+        frozen: Callable[[], set[int]],
+        saved_lines: Lazy[SavedLines] | None = None,
+    ) -> None:
         self._sites = call_sites
+        self._saved_lines = saved_lines
         self._frozen = frozen
         self._scopes = name_scopes
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -63,10 +72,15 @@ class FunctionDescriber:
             [definition.source(text) for text in node.input if not text.startswith("^")],
             [definition.nodes[text[1:]] for text in node.input if text[:1] == "^" and text[1:] in definition.nodes],
             describe_attributes(node),
-            self._sites.of_graph_op(op) if op is not None else 0,
+            (self._sites.of_graph_op(op) if op is not None else 0) or self._saved_line(definition, node),
             self._forward(op),
             [dtype for output in definition.outputs[number] for dtype in output.dtypes],
         ]
+
+    def _saved_line(self, definition: Definition, node: Any) -> int:
+        """Return the site of a node that was loaded, if the program has saved it too."""
+        saved = self._saved_lines.value if self._saved_lines is not None else None
+        return saved.site(definition.proto.signature.name, node) if saved is not None else 0
 
     def _forward(self, op: Any) -> list[Any] | None:
         """Return the op that this one differentiates, and for a higher-order gradient the ops before it."""

@@ -175,6 +175,17 @@ def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[i
     disguise(call, real_call)
 
 
+def watch_saving(patches: Patches, saved: Callable[[Any], None]) -> None:
+    """Hear of the functions that the program saves in a SavedModel."""
+
+    def serialize(concrete_function: Any, node_ids: Any) -> Any:
+        harmless(saved, concrete_function)
+        return real(concrete_function, node_ids)
+
+    real = patches.replace(tf.function_serialization, "serialize_concrete_function", serialize)
+    disguise(serialize, real)
+
+
 def watch_gradients(patches: Patches, tracker: Any) -> None:
     """Tell gradient ops their forward op.
 
