@@ -141,3 +141,20 @@ def test_only_what_is_next_to_zero_may_be_rounding(recorded: Recorded, lowest: f
     found = first(recorded(lambda: tf.sqrt(tf.constant([lowest, 1.0, 1.6]))))
     assert found.cause == "sqrt-negative" and found.fix is not None
     assert found.fix.startswith("rounding") is rounded
+
+
+CHAINS = {"log-asin": (tf.math.log, tf.asin), "log-sqrt": (tf.math.log, tf.sqrt), "asin-log": (tf.asin, tf.math.log)}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_first_of_a_chain_that_is_computed_as_one_is_to_blame(recorded: Recorded, name: str) -> None:
+    outer, inner = CHAINS[name]
+
+    @tf.function
+    def chained(x: Any) -> Any:
+        first_of_two = inner(x * 3.0)  # inner
+        return outer(first_of_two)
+
+    run = chained
+    found = first(recorded(lambda: run(tf.fill([2, 3], -1.0)).numpy()))
+    assert found.line == marked("inner"), found.summary

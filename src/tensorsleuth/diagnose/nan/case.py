@@ -66,6 +66,11 @@ class Case:
         hidden = self.origin.call_graph.fused_ops(self.out) if self.variable_write is None else []
         return [self, *(Case(self.finder, self.origin, at, self) for at in reversed(hidden))]
 
+    @property
+    def is_fused(self) -> bool:
+        """Return whether it is about an op without a row, which was fused into the one that has one."""
+        return self._fused_node is not None
+
     # ---- the op
 
     @cached_property

@@ -43,6 +43,10 @@ class Cause:
         return self.needs is None or bool(self.needs & case.process.cached(recorded_parts))
 
 
+# The input lies where a function of one number has no value.
+OUTSIDE_DOMAIN = frozenset(["log-negative", "sqrt-negative", "out-of-domain"])
+
+
 @cache
 def causes() -> tuple[Cause, ...]:
     files = [import_module(module.name) for module in walk_packages(__path__, f"{__name__}.") if not module.ispkg]
@@ -53,11 +57,15 @@ def explain(case: Case) -> tuple[Case, Explanation] | None:
     """Return the explanation with the highest confidence, and its op: the case's own, or one fused into it."""
     told = [(one, story) for one in case.candidates for story in _explanations(one)]
     surest = max(told, key=lambda pair: pair[1].confidence, default=None)
-    if surest is None:
-        return None
-    jumped = _with_jump(*surest)
-    is_scaled = jumped is not surest[1] or jumped.cause not in MENDED_BY_SCALING
-    return surest[0], jumped if is_scaled else with_data_scale(*surest)
+    if surest is not None and surest[1].cause in OUTSIDE_DOMAIN:
+        surest = _first_in_chain(told)
+    return (surest[0], _with_jump(*surest)) if surest is not None else None
+
+
+def _first_in_chain(told: list[tuple[Case, Explanation]]) -> tuple[Case, Explanation]:
+    """Return the first op of a chain that TensorFlow computes as one: the inputs of the others were not seen."""
+    outside = [pair for pair in told if pair[1].cause in OUTSIDE_DOMAIN]
+    return next((pair for pair in outside if pair[0].is_fused), outside[0])
 
 
 def _explanations(case: Case) -> list[Explanation]:
