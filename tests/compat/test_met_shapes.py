@@ -102,6 +102,17 @@ def test_a_function_that_was_traced_for_any_size_fails_when_it_runs(dying: Dying
     assert "[2, 16]" in found.summary and "[24, 4]" in found.summary and "16 and 24 do not fit" in found.summary
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kernel_that_has_worked_is_not_to_blame(dying: Dying, way: str) -> None:
+    def program() -> None:
+        run = WAYS[way](Net())
+        for width in (8, 8, 9):
+            run(tf.ones([2, width]))
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("hidden")), found.summary
+
+
 def test_a_function_in_a_function(dying: Dying) -> None:
     found = dying(lambda: fixed(Nested(kernel=24))(tf.ones([2, 8])))
     assert (found.cause, found.line) == ("shape-mismatch", marked("the second kernel")), found.summary

@@ -113,7 +113,9 @@ class MetShapes:
 
     def _is_choice(self, source: SizedTensor) -> bool:
         """Return whether it is a variable with a line of its own: Keras builds layers in the call that failed."""
-        return source.is_variable and source.frame is not None and source.frame not in self._callers
+        if not source.is_variable or source.frame is None or source.frame in self._callers:
+            return False
+        return not self._tensors.has_worked(source.handle)  # else it is the data that changed
 
     def _source(self, axis: Axis) -> SizedTensor:
         """Follow a size back to the tensor in which it appears first."""

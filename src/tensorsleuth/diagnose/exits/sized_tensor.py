@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS
+from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS, writes_variables
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableIndex
@@ -81,6 +81,13 @@ class SizedTensors:
             if handle not in found and value is not None and value.shape is not None:
                 found[handle] = value.shape
         return found
+
+    def has_worked(self, handle: int) -> bool:
+        """Return whether a variable was used more than once: by another call than the one that failed."""
+        used = (
+            (self._call_graphs.calls.op(call) for call in self._call_graphs.calls.consumers(handle)) if handle else ()
+        )
+        return sum(op is not None and not writes_variables(op.type) for op in used) > 1
 
     def _handle(self, one: ObservedTensor) -> int:
         if one.op in VARIABLE_READS:
