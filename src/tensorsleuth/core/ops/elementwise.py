@@ -6,7 +6,9 @@ from tensorsleuth.core.ops.activations import RELUS
 from tensorsleuth.core.ops.kinds import SELECTS
 
 ADDITIONS = frozenset(["AddV2", "Add"])  # TensorFlow 1 wrote the second
-SUMS_OF_TWO = ADDITIONS | {"Sub"}  # TensorFlow 1 made the second
+SUMS_OF_TWO = ADDITIONS | {"Sub"}  # a + b, a - b
+DIFFERENCES = frozenset(["Sub", "SquaredDifference"])  # of a prediction and a label
+CLIP_PARTS = frozenset(["ClipByValue", "Maximum", "Minimum", "Mul"])  # what clips by value and by norm consist of
 DIVISIONS = frozenset(["RealDiv", "Div"])  # x / 0 is infinite
 SCALINGS = DIVISIONS | {"Mul", "DivNoNan"}  # the output is a multiple of the input
 BASIC_ARITHMETIC = SUMS_OF_TWO | {"Mul", "RealDiv"}  # the four operators of Python
@@ -18,6 +20,7 @@ STEPS = ROUNDINGS | {"Ceil", "Sign"}  # flat, except for jumps
 ROOTS = frozenset(["Sqrt", "Rsqrt"])  # their slope at 0 is infinite
 
 COMPARISONS = frozenset(["Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"])  # of two tensors
+EQUALITIES = frozenset(["Equal", "NotEqual"])  # a test for one number, as for padding
 COMPARISONS_AND_NOT = COMPARISONS | {"LogicalNot"}  # the comparison may be inverted
 BINARY_LOGIC = frozenset(["LogicalAnd", "LogicalOr"])  # of two booleans
 BOOLEAN_OPS = COMPARISONS_AND_NOT | BINARY_LOGIC  # their outputs are booleans

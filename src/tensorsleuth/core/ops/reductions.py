@@ -6,6 +6,7 @@ from tensorsleuth.core.ops.elementwise import ADDITIONS
 
 LOSS_REDUCTIONS = frozenset(["Sum", "Mean"])  # from the loss of each sample to one number
 REDUCTIONS = LOSS_REDUCTIONS | {"Max", "Min", "Prod", "All", "Any"}  # of some axes or of all
+POOLING_REDUCTIONS = LOSS_REDUCTIONS | {"Max"}  # several feature vectors become one
 MAX_POOLS = frozenset(["MaxPool", "MaxPoolV2", "MaxPool3D"])  # their padding is the lowest number
 
 # A mean over samples, also if it is weighted or written by hand.

@@ -40,6 +40,7 @@ LOSS_PASSES = ELEMENTWISE | OPERATOR_WORDS.keys() | CHECKED_COPIES | SELECTS
 LOSS_PASSES |= {"Relu", "Softplus", "Cosh", "LogicalNot", "Where"}
 
 LIKES = frozenset(["ZerosLike", "OnesLike"])  # take a shape, and no value
+LINEAR_PASSES = ALL_COPIES | RESHAPES | {"Mul", "RealDiv", "AddN", "Neg"}  # a gradient stays one behind them
 SIZE_OPS = frozenset(["Shape", "Size"])  # how many elements
 SIZE_AND_RANK_OPS = SIZE_OPS | {"Rank"}  # or how many axes
 SHAPE_ONLY_OPS = LIKES | SIZE_AND_RANK_OPS | {"ShapeN", "BroadcastGradientArgs"}  # the input's values do not matter

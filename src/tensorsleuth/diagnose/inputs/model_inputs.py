@@ -13,6 +13,7 @@ from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.core.ops.kinds import INPUT_OPS, VARIABLE_READS, VIEWS
 from tensorsleuth.core.ops.masks import MASK_MAKING_OPS
 from tensorsleuth.core.ops.reductions import SPARSE_CROSS_ENTROPY
+from tensorsleuth.core.series import OF_LAYER_STATS
 from tensorsleuth.diagnose.graph.loss_reduction import is_unweighted_sum
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
@@ -58,9 +59,15 @@ class ModelInputs:
 
     def _paired(self, function: Function, op: str | None, tensors: list[int]) -> dict[int, WatchedSeries]:
         """Pair series with tensors: both are in the same order."""
-        title = program_name(function.name)
-        series = [one for one in self._series if one.op == op and one.name.startswith(f"{title}/")]
-        return dict(zip(tensors, series, strict=True)) if len(series) == len(tensors) else {}
+        title, seen = program_name(function.name), {one.number: one for one in self._series}
+        known = sorted(self.training.process.catalogue.series.items())
+        numbers = [
+            number
+            for number, one in known
+            if one.owner == OF_LAYER_STATS and one.kind == "input" and one.op == op and one.name.startswith(f"{title}/")
+        ]
+        pairs = zip(tensors, numbers, strict=True) if len(numbers) == len(tensors) else ()
+        return {tensor: seen[number] for tensor, number in pairs if number in seen}  # else nothing takes it
 
     @cached_property
     def lookups(self) -> list[TableLookup]:
