@@ -1,0 +1,270 @@
+"""Training that goes wrong without a bad value: samples mixed in a batch, labels, inputs, classes, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat import kerases
+from tests.compat.kerases import KERASES
+from tests.compat.looking import marked
+
+import tensorsleuth
+from tensorsleuth.trace.reader import Trace
+
+Recorded = Callable[..., Trace]
+RNG = np.random.default_rng(8)
+X = RNG.normal(size=(128, 6)).astype("float32")
+CLASSES = (X @ RNG.normal(size=(6, 3))).argmax(1).astype("int32")
+BATCH, STEPS = 16, 8
+
+
+def told(trace: Trace) -> list[tuple[str, str, int | None]]:
+    found = tensorsleuth.diagnose(trace)
+    return [(one.cause, one.severity, one.line) for one in (*found.findings, *found.notes)]
+
+
+def weight(*shape: int, scale: float = 0.3) -> tf.Variable:
+    return tf.Variable(tf.random.stateless_normal(shape, seed=(sum(shape), 1), stddev=scale))
+
+
+def training(loss_of: Callable[..., Any], weights: list[tf.Variable], rate: float = 0.05) -> Callable[..., Any]:
+    """A compiled training step of a loss that is computed from a batch."""
+
+    @tf.function
+    def step(*batch: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = loss_of(*batch)
+        for one, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
+            one.assign_sub(rate * tf.convert_to_tensor(gradient))
+        return loss
+
+    made: Callable[..., Any] = step
+    return made
+
+
+def run(step: Callable[..., Any], *data: Any, steps: int = STEPS) -> None:
+    for number in range(steps):
+        at = number * BATCH % len(data[0])
+        step(*(tf.constant(one[at : at + BATCH]) for one in data))
+
+
+# ---- ops over the batch
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_a_softmax_over_the_batch(recorded: Recorded, axis: int) -> None:
+    first = weight(6, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        shares = tf.nn.softmax(x @ first, axis=axis)  # shares
+        return -tf.reduce_mean(tf.math.log(tf.gather(shares, labels, batch_dims=1) + 1e-6))
+
+    step = training(loss, [first])
+    found = told(recorded(lambda: run(step, X, CLASSES)))
+    assert found == ([("batch-mixed", "error", marked("shares"))] if axis == 0 else [])
+
+
+def test_pooling_over_the_instances_of_one_bag(recorded: Recorded) -> None:
+    first, attention, last = weight(6, 8), weight(8, 2), weight(8, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        features = tf.tanh(x @ first)
+        shares = tf.nn.softmax(features @ attention, axis=0)
+        logits = tf.matmul(shares, features, transpose_a=True) @ last
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels[:2], logits))
+
+    step = training(loss, [first, attention, last])
+    assert [one for one in told(recorded(lambda: run(step, X, CLASSES))) if one[0] == "batch-mixed"] == []
+
+
+def test_pairs_of_a_contrastive_loss(recorded: Recorded) -> None:
+    first, second = weight(6, 8), weight(6, 8)
+
+    def loss(x: Any, other: Any) -> Any:
+        scores = tf.matmul(x @ first, other @ second, transpose_b=True)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(BATCH), scores))
+
+    step = training(loss, [first, second])
+    assert told(recorded(lambda: run(step, X, X + 0.1))) == []
+
+
+TOKENS = RNG.normal(size=(128, 5, 6)).astype("float32")
+SCORES: dict[str, Callable[[Any, Any], Any]] = {
+    "pairs": lambda q, k: tf.reduce_sum(tf.nn.softmax(tf.tensordot(q, k, [[2], [2]])), 2),  # pairs
+    "summed": lambda q, k: tf.nn.softmax(tf.einsum("bqd,bkd->qk", q, k)) + q[:, :, :1] * 0,  # summed
+    "each": lambda q, k: tf.nn.softmax(tf.einsum("bqd,bkd->bqk", q, k)),
+    "products": lambda q, k: tf.nn.softmax(tf.matmul(q, k, transpose_b=True)),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_attention_between_samples(recorded: Recorded, name: str) -> None:
+    queries, keys, last = weight(6, 4), weight(6, 4), weight(6, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        shares = SCORES[name](tf.einsum("btd,de->bte", x, queries), tf.einsum("btd,de->bte", x, keys))
+        logits = tf.reduce_mean(tf.matmul(shares, x), 1) @ last
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    step = training(loss, [queries, keys, last])
+    found = [one for one in told(recorded(lambda: run(step, TOKENS, CLASSES))) if one[0] == "batch-mixed"]
+    assert found == ([("batch-mixed", "error", marked(name))] if name in ("pairs", "summed") else [])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_mean_over_the_batch_before_a_layer(recorded: Recorded, axis: int) -> None:
+    first = weight(6, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        pooled = tf.reduce_mean(x, axis=axis)  # pooled
+        logits = tf.reduce_mean(pooled @ first, 0) + tf.zeros((BATCH, 3)) if axis == 0 else pooled @ first
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    step = training(loss, [first])
+    found = told(recorded(lambda: run(step, TOKENS, CLASSES)))
+    assert found == ([("batch-mixed", "error", marked("pooled"))] if axis == 0 else [])
+
+
+def test_batch_normalisation_by_hand(recorded: Recorded) -> None:
+    first, last = weight(6, 8), weight(8, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        hidden = x @ first
+        mean, variance = tf.nn.moments(hidden, [0])
+        logits = tf.nn.relu((hidden - mean) / tf.sqrt(variance + 1e-3)) @ last
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    step = training(loss, [first, last])
+    assert told(recorded(lambda: run(step, X, CLASSES))) == []
+
+
+# ---- labels
+
+
+def fitted(keras: Any, x: Any, labels: Any, last: Any, loss: Any, **more: Any) -> None:
+    model = keras.Sequential([keras.layers.Input(x.shape[1:]), keras.layers.Dense(8, "relu"), last])
+    model.compile("adam", loss)
+    model.fit(x, labels, batch_size=BATCH, verbose=0, **{"epochs": 2, **more})  # fit
+
+
+@pytest.mark.parametrize("constant", [True, False], ids=["constant", "varied"])
+@pytest.mark.parametrize("kind", ["classes", "shares", "numbers"])
+@pytest.mark.parametrize("name", KERASES)
+def test_labels_that_are_all_the_same(recorded: Recorded, name: str, kind: str, constant: bool) -> None:
+    keras = kerases.load(name)
+    sparse = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    last = {"classes": 3, "shares": 1, "numbers": 1}[kind]
+    loss = {"classes": sparse, "shares": "binary_crossentropy", "numbers": "mse"}[kind]
+    labels = {"classes": CLASSES, "shares": (X[:, :1] > 0) * 1.0, "numbers": X[:, :1]}[kind]
+    labels = np.full_like(labels, 1) if constant else labels
+    layer = keras.layers.Dense(last, "sigmoid" if kind == "shares" else None)
+    found = told(recorded(lambda: fitted(keras, X, labels, layer, loss)))
+    assert [one[:2] for one in found] == ([("constant-labels", "error")] if constant else [])
+
+
+def test_residuals_that_are_to_be_zero(recorded: Recorded) -> None:
+    first = weight(6, 1)
+    step = training(lambda x, zero: tf.reduce_mean(tf.math.squared_difference(x @ first, zero)), [first])
+    assert [one[:2] for one in told(recorded(lambda: run(step, X, np.zeros((128, 1), "float32"))))] == [
+        ("constant-labels", "note")
+    ]
+
+
+def test_a_gan_tells_each_network_one_answer(recorded: Recorded) -> None:
+    makes, judges = weight(6, 6), weight(6, 1)
+
+    def loss(x: Any, answer: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(answer, x @ judges))
+
+    told_real = training(loss, [judges])
+    told_made = training(lambda noise, answer: loss(noise @ makes, answer), [makes])
+    ones = np.ones((128, 1), "float32")
+
+    def play() -> None:
+        for number in range(STEPS):
+            run(told_real, X, ones * (number % 2), steps=1)
+            run(told_made, X, ones, steps=1)
+
+    assert [one for one in told(recorded(play)) if one[0] == "constant-labels"] == []
+
+
+# ---- inputs
+
+PIXELS = RNG.integers(0, 256, (64, 6)).astype("float32")
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("name", KERASES)
+def test_pixels_that_are_not_scaled(recorded: Recorded, name: str, scaled: bool) -> None:
+    keras = kerases.load(name)
+    sparse = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    layers = [keras.layers.Rescaling(1 / 255)] if scaled else []
+    layers += [keras.layers.Dense(8, "relu"), keras.layers.Dense(3)]
+    model = keras.Sequential([keras.layers.Input((6,)), *layers])
+    model.compile(keras.optimizers.Adam(0.003), sparse)
+    found = told(recorded(lambda: model.fit(PIXELS, CLASSES[:64], batch_size=BATCH, epochs=4, verbose=0)))
+    assert ("unscaled-inputs" in [one[0] for one in found]) is not scaled
+
+
+def test_raw_amounts_in_eager_code_from_which_nothing_is_learned(recorded: Recorded) -> None:
+    first = weight(6, 1)
+
+    def train() -> None:
+        for number in range(24):
+            x = tf.constant(X[number : number + 8] * 1e4)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(x @ first - 1.0))  # raw
+            first.assign_sub(1e-14 * tape.gradient(loss, first))
+
+    found = [one for one in told(recorded(train)) if one[0] == "unscaled-inputs"]
+    assert [(cause, line) for cause, _, line in found] == [("unscaled-inputs", marked("raw"))]
+
+
+# ---- a class that is never predicted
+
+
+@pytest.mark.parametrize("rare", [True, False])
+def test_a_class_that_is_never_predicted(recorded: Recorded, rare: bool) -> None:
+    first, bias = weight(6, 1, scale=0.05), tf.Variable([-2.0 if rare else 0.0])
+    drawn = (np.random.default_rng(2).random((128, 1)) < 0.06) if rare else X[:, :1] > 0
+
+    def loss(x: Any, labels: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, x @ first + bias))
+
+    step = training(loss, [first, bias])
+    found = told(recorded(lambda: run(step, X, drawn.astype("float32"), steps=64)))
+    assert [one[:2] for one in found] == ([("class-never-predicted", "note")] if rare else [])
+
+
+# ---- memory in place of learning
+
+
+def overfit(memory: bool) -> tuple[Callable[..., Any], Callable[..., Any], list[Any]]:
+    """A linear model with far more weights than samples, or fewer."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(16 + 64, 30 if memory else 2)).astype("float32")
+    y = (x[:, :1] + (3.0 if memory else 0.1) * rng.normal(size=(len(x), 1))).astype("float32")
+    first = tf.Variable(tf.zeros((x.shape[1], 1)))
+
+    def loss(x: Any, y: Any) -> Any:
+        return tf.reduce_mean(tf.math.squared_difference(x @ first, y))
+
+    return training(loss, [first], rate=0.03), tf.function(loss), [x[:16], y[:16], x[16:], y[16:]]
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_a_validation_loss_that_rises_while_the_training_loss_falls(recorded: Recorded, memory: bool) -> None:
+    step, measure, (x, y, held_x, held_y) = overfit(memory)
+
+    def train() -> None:
+        for _ in range(15):
+            for _ in range(4):
+                step(tf.constant(x), tf.constant(y))
+            measure(tf.constant(held_x), tf.constant(held_y))
+
+    found = [one for one in told(recorded(train)) if one[0] == "overfitting"]
+    assert bool(found) is memory
