@@ -297,8 +297,13 @@ class _ExplainedCase:
 
     @property
     def _own_frame(self) -> Frame | None:
-        site: Site | None = (self.explanation.site if self.explanation is not None else None) or self.case.site
-        return site.frame if site is not None else None
+        site: Site | None = self.explanation.site if self.explanation is not None else None
+        if site is not None:
+            return site.frame
+        site = self.case.site
+        if not self.case.process.catalogue.creations:
+            return site.frame if site is not None else None
+        return LayerLines(self.case.process).line(site, self.case.layer, self.case.op)
 
     def _place(self, frame: Frame | None) -> str:
         """Return the line in words; an op of a function that was loaded has only the line of the call."""

@@ -99,9 +99,6 @@ class Recorder:
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
         self._refused = Lazy(lambda: RefusedInputs(sites))
         self._saved_lines = Lazy(lambda: SavedLines(sites))
-        batches = Lazy(lambda: FitProgress(self.sink))
-        keras = KerasPatches(self._patches, batches, self.variables, self.steps.plan, self._note_raised)
-        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
@@ -110,7 +107,7 @@ class Recorder:
         patches.watch_tf_functions(self._patches, callbacks.function_made)
         patches.watch_removals(self._patches, self._removed)
         patches.watch_tracebacks(self._patches, tf.traceback_utils, self._note_raised)
-        keras.apply()
+        self._keras.start()
         patches.watch_saving(self._patches, lambda function: self._saved_lines().note_saved(function))
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))

@@ -61,6 +61,20 @@ _MAX_LAYER_DEPTH = 50  # layers in layers
 _WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
 
 
+def naming_methods() -> Iterator[tuple[str, type, str]]:
+    """Return what the methods of NAMING_METHODS make, their classes and their names, of each Keras that is loaded."""
+    for kind, modules, name, method in NAMING_METHODS:
+        yield from ((kind, owner, method) for owner in loaded_attributes(modules, name))
+
+
+def part_kind(kind: str, part: Any) -> str | None:
+    """Return whether it is a layer, model, optimizer, loss or compiled losses; None for Keras's other operations."""
+    bases = {base.__name__ for base in type(part).__mro__}
+    if kind == "layer":
+        return "model" if "Model" in bases else "layer" if "Layer" in bases else None
+    return "compile" if kind == "loss" and type(part).__name__ == "CompileLoss" else kind
+
+
 def scope_owner(frame: Any, scope: str) -> str | None:
     """Return `optimizer adam`, `loss mse` or `metric accuracy` for their scopes; None for the scope of a layer."""
     owner = frame.f_locals.get("self")

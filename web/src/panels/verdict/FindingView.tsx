@@ -23,6 +23,7 @@ export function FindingView({ finding, end }: { finding: Finding; end: Ending | 
         )}
         <Row label="Confidence" text={finding.confidence_words} />
         {finding.effects.map((effect, number) => <Row key={number} label={number ? "" : "Effects"} text={effect} />)}
+        <Row label="Used in" text={otherLine(finding)} />
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
         {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}

@@ -59,7 +59,11 @@ def explain(case: Case) -> tuple[Case, Explanation] | None:
     surest = max(told, key=lambda pair: pair[1].confidence, default=None)
     if surest is not None and surest[1].cause in OUTSIDE_DOMAIN:
         surest = _first_in_chain(told)
-    return (surest[0], _with_jump(*surest)) if surest is not None else None
+    if surest is None:
+        return None
+    jumped = _with_jump(*surest)
+    is_scaled = jumped is not surest[1] or jumped.cause not in MENDED_BY_SCALING
+    return surest[0], jumped if is_scaled else with_data_scale(*surest)
 
 
 def _first_in_chain(told: list[tuple[Case, Explanation]]) -> tuple[Case, Explanation]:

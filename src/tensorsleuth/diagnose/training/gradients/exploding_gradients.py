@@ -41,6 +41,7 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     supersedes=("learning-rate-too-high", "loss-rose", "diverging-loss"),
+    is_symptom=True,
 )
 
 

@@ -45,7 +45,7 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     causes=(TOO_HIGH,),
-    supersedes=("dead-layer", TOO_HIGH, "chance-loss", "flat-loss", "loss-rose", "zero-gradients"),
+    supersedes=("dead-layer", TOO_HIGH, "chance-loss", "flat-loss", "loss-rose", "zero-gradients", "diverging-loss"),
     is_symptom=True,
 )
 
