@@ -13,8 +13,7 @@ from tests.unit.test_verdict_shown import finding
 
 from tensorsleuth.core.catalog import Catalogue, Frame, Span
 from tensorsleuth.core.finding import Diagnosis, OtherLine
-from tensorsleuth.diagnose.expressions import Expressions
-from tensorsleuth.diagnose.marks import marked
+from tensorsleuth.diagnose.expressions import Expressions, marked
 from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.ui.terminal.verdict import Underline, verdict
 

@@ -1,18 +1,47 @@
-"""The expressions of a program's lines, from the text of its files."""
+"""The expressions of a program's lines, from the text of its files, and the one to mark in a finding."""
 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame, Span
-from tensorsleuth.core.ops.spellings import OPERATORS, spellings
+from tensorsleuth.core.ops.spellings import OPERATORS, OTHER_NAMES
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_SOURCE_LENGTH = 1 << 20  # letters of a file that is parsed
+# Keyword arguments to change, by cause, of the call that made a layer, an optimizer or a loss.
+_RATE = ("learning_rate", "lr", "optimizer")
+_LOSS = ("from_logits", "loss")
+ARGUMENTS = {
+    "exploding-gradients": _RATE,
+    "flat-loss": _RATE,
+    "frozen-weights": _RATE,
+    "learning-rate": _RATE,
+    "learning-rate-too-high": _RATE,
+    "logits-as-probabilities": _LOSS,
+    "loss-rose": _RATE,
+    "no-warmup": _RATE,
+    "probabilities-as-logits": _LOSS,
+    "saturated-layer": ("activation",),
+}
+_VERSION = re.compile(r"V\d+$")  # of an op
 _PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def marked(process: ProcessTrace, frame: Frame | None, cause: str, op: str) -> Frame | None:
+    """Return the frame with the expression that it is about, and with the line that this begins in."""
+    if frame is None:
+        return None
+    expressions = process.cached(Expressions)
+    if frame.span is None:
+        return replace(frame, span=expressions.of_op(frame, op))
+    span: Span = expressions.argument(frame, ARGUMENTS.get(cause, ())) or frame.span
+    return replace(frame, span=span, line=span.line)
 
 
 class Expressions:
@@ -24,7 +53,7 @@ class Expressions:
 
     def of_op(self, frame: Frame, op: str) -> Span | None:
         """Return the only expression in a line that can have called an op."""
-        names, operator = spellings(op), OPERATORS.get(op)
+        names, operator = _spellings(op), OPERATORS.get(op)
         found = [node for node in self._file(frame.file).nodes(frame.line) if _calls(node, names, operator)]
         return _span(found[0]) if len(found) == 1 else None
 
@@ -105,3 +134,9 @@ def _ends(node: ast.expr | ast.keyword | Span) -> tuple[int, int]:
     if isinstance(node, Span):
         return node.end_line, node.end_column
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def _spellings(op: str) -> frozenset[str]:
+    """Return the names of functions that may have called an op, in lower case without underscores."""
+    plain = _VERSION.sub("", op).lower()
+    return frozenset({plain, f"reduce{plain}", *(name.replace("_", "") for name in OTHER_NAMES.get(op, ()))})

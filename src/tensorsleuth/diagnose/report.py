@@ -19,11 +19,10 @@ from tensorsleuth.diagnose.effects import fold_effects
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
 from tensorsleuth.diagnose.exits.failure_finding import failure_finding
-from tensorsleuth.diagnose.fit_positions import batch_of_call, fit_position
+from tensorsleuth.diagnose.expressions import marked
 from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import evidence_of
 from tensorsleuth.diagnose.log_messages import add_log_messages
-from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes import explain
 from tensorsleuth.diagnose.nan.data_source import arrival_batch
@@ -33,7 +32,7 @@ from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.rules import rule_findings, symptoms
-from tensorsleuth.diagnose.source_lines import source_fields
+from tensorsleuth.diagnose.source_lines import batch_of_call, fit_position, source_fields
 from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor

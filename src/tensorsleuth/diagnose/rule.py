@@ -8,9 +8,8 @@ from enum import IntEnum
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis, Evidence, Finding
-from tensorsleuth.diagnose.fit_positions import position_of_step
-from tensorsleuth.diagnose.marks import marked
-from tensorsleuth.diagnose.source_lines import source_fields
+from tensorsleuth.diagnose.expressions import marked
+from tensorsleuth.diagnose.source_lines import position_of_step, source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
 

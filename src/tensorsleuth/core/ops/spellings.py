@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-_VERSION = re.compile(r"V\d+$")
 # Python's operators, by the names of their classes in `ast`.
 OPERATORS = {
     "Add": "Add",
@@ -21,7 +18,7 @@ OPERATORS = {
     "MatMul": "MatMult",
     "BatchMatMulV2": "MatMult",
 }
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "RealDiv": ("divide", "truediv"),
     "Div": ("divide",),
     "Mul": ("multiply",),
@@ -35,9 +32,3 @@ _OTHER_NAMES = {
     "MatrixInverse": ("inv",),
     "ConcatV2": ("concat", "concatenate"),
 }
-
-
-def spellings(op: str) -> frozenset[str]:
-    """Return the names of functions that may have called an op, in lower case without underscores."""
-    plain = _VERSION.sub("", op).lower()
-    return frozenset({plain, f"reduce{plain}", *(name.replace("_", "") for name in _OTHER_NAMES.get(op, ()))})

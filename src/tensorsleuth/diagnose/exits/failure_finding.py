@@ -8,11 +8,10 @@ from tensorsleuth.core.finding import Evidence, Finding
 from tensorsleuth.diagnose.exits.failure import UNKNOWN_ERROR, FatalError
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
-from tensorsleuth.diagnose.fit_positions import fit_position
+from tensorsleuth.diagnose.expressions import marked
 from tensorsleuth.diagnose.health_words import evidence_of
-from tensorsleuth.diagnose.marks import marked
 from tensorsleuth.diagnose.replay_note import describe_replay
-from tensorsleuth.diagnose.source_lines import source_fields
+from tensorsleuth.diagnose.source_lines import fit_position, source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_EVIDENCE = 6
