@@ -151,7 +151,7 @@ def test_a_bad_value_is_told_before_a_leak(recorded: Recorded) -> None:
 
 def test_copies_are_notes_and_the_run_is_healthy(recorded: Recorded) -> None:
     weights = tf.Variable(tf.ones([512]))
-    arrays = [np.full((1000, 512), number, np.float64) for number in range(STEPS)]
+    arrays = [np.full((1000, 512), STEPS - number, np.float64) for number in range(STEPS)]
     table = np.ones((600, 512), np.float32)
 
     def program() -> None:

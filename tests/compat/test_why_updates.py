@@ -29,9 +29,9 @@ def initialised(keras: Any, initializer: Any, normalised: bool = False) -> None:
     keras.utils.set_random_seed(1)
     layers: list[Any] = [keras.layers.Input((8,))]
     for _ in range(4):
-        layers += [keras.layers.Dense(64, "relu", kernel_initializer=initializer)]
+        layers += [keras.layers.Dense(64, "relu", kernel_initializer=initializer)]  # layer
         layers += [keras.layers.LayerNormalization()] if normalised else []
-    model = keras.Sequential([*layers, keras.layers.Dense(1)])  # model
+    model = keras.Sequential([*layers, keras.layers.Dense(1)])
     model.compile("adam", "mse")
     model.fit(X, Y, batch_size=8, epochs=2, verbose=0)
 
@@ -42,7 +42,7 @@ def test_first_weights_of_the_wrong_size(recorded: Recorded, name: str, deviatio
     keras = kerases.load(name)
     drawn = keras.initializers.RandomNormal(stddev=deviation, seed=1)
     found = told(recorded(lambda: initialised(keras, drawn)))
-    assert [one for one in found if one[0] == "poor-initialisation"] == [("poor-initialisation", marked("model"))]
+    assert [one for one in found if one[0] == "poor-initialisation"] == [("poor-initialisation", marked("layer"))]
 
 
 @pytest.mark.parametrize("name", KERASES)

@@ -48,7 +48,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     again = sleuth("save-step", "--to", str(away / "step"), cwd=home)
     assert again.returncode == 2 and "exists already" in again.stderr
     other = sleuth("save-step", "--step", "7", "--to", str(away / "other"), cwd=home)
-    assert other.returncode == 2 and "saved are: 0" in other.stderr
+    assert other.returncode == 2 and "saved steps are: 0" in other.stderr
     program.unlink()
     return away / "step"
 

@@ -37,6 +37,7 @@ class Observer:
 
     needs_recorder = False  # whether to create a recorder in memory if no other exists
     sees_all = False  # whether the recording must not pause while it is attached
+    selects_eager = True  # whether its selection also concerns eager ops
     order = 0  # lower ones run earlier; those that may stop the program come last
 
     def attach(self, recorder: Any) -> None:

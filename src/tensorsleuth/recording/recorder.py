@@ -224,7 +224,7 @@ class Recorder:
         if observer.sees_all:
             self.resume()
         if implements(observer, "selection"):
-            self.select()
+            self.select(eager=observer.selects_eager)
 
     def when_model_met(self, act: Callable[[], None]) -> None:
         """Act as soon as the program shows a model: a function, a tape, a variable, a product."""
@@ -242,19 +242,20 @@ class Recorder:
         """Detach an observer from this recorder."""
         self.observers.remove(observer)
         if implements(observer, "selection"):
-            self.select()
+            self.select(eager=observer.selects_eager)
 
-    def select(self) -> None:
-        """Apply the current selections of all observers, to every function and place anew."""
+    def select(self, eager: bool = True) -> None:
+        """Apply the current selections of all observers to every function anew, and to every eager place."""
         selection = self._base
         for observer in self.observers:
             selection = observer.selection(selection)
         self.selection = selection
-        self.places.select(selection)
         if self._functions.value is not None:
             self._functions.value.keeps_all_inputs = self._keeps_steps()
             self._functions.value.select(selection)
-        self.sink.forget_places()
+        if eager:
+            self.places.select(selection)
+            self.sink.forget_places()
 
     def _replay_selection(self) -> Selection | None:
         replays = (observer.replay_selection() for observer in self.observers)

@@ -6,11 +6,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.refused_inputs import RefusedInputs
+
+if TYPE_CHECKING:  # it imports TensorFlow, which the program may not use
+    from tensorsleuth.recording.refused_inputs import RefusedInputs
 
 MAX_MESSAGE_LENGTH = 2000
 

@@ -64,7 +64,8 @@ class ModelInputs:
         numbers = [
             number
             for number, one in known
-            if one.owner == OF_LAYER_STATS and one.kind == "input" and one.op == op and one.name.startswith(f"{title}/")
+            if (one.owner, one.kind, one.trains, one.op) == (OF_LAYER_STATS, "input", True, op)
+            and one.name.startswith(f"{title}/")
         ]
         pairs = zip(tensors, numbers, strict=True) if len(numbers) == len(tensors) else ()
         return {tensor: seen[number] for tensor, number in pairs if number in seen}  # else nothing takes it

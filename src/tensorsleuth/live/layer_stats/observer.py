@@ -44,6 +44,8 @@ def layer_stats_observer() -> LayerStatsObserver:
 class LayerStatsObserver(SeriesObserver):
     """Observes the active recording if it records values."""
 
+    selects_eager = False  # so that an op before the model has the same id after it
+
     def __init__(self) -> None:
         super().__init__()
         self._names = Lazy(UniqueVariableNames)

@@ -67,6 +67,9 @@ def _is_slow(update_norms: UpdateNorms) -> bool:
 
 
 def _is_flat(losses: Array) -> bool:
+    """Return whether the loss stays where it is; a loss of exactly 0 has nothing left to learn."""
+    if not losses.any():
+        return False
     first, second = np.array_split(losses.astype(np.float64), 2)
     chance = MAX_STANDARD_ERRORS * float(np.hypot(first.std() / len(first) ** 0.5, second.std() / len(second) ** 0.5))
     return bool(abs(second.mean() - first.mean()) <= max(MAX_LOSS_CHANGE * abs(first.mean()), chance))
