@@ -146,6 +146,19 @@ def test_each_op_tells_which_shapes_met(dying: Dying, name: str, compiled: bool)
     assert len({one.shape for one in found.evidence}) >= 2
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "function"])
+def test_the_parts_of_a_sparse_tensor_are_not_compared(dying: Dying, compiled: bool) -> None:
+    """Its indices are [2, 2]: that 2 meets no 7."""
+
+    def product() -> Any:
+        adjacency = tf.sparse.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [3, 20])
+        return tf.sparse.sparse_dense_matmul(adjacency, tf.ones([7, 4]) * 2.0)  # sparse
+
+    found = dying(tf.function(product, autograph=False) if compiled else product)
+    assert found.line == marked("sparse"), found.summary
+    assert "2 and 7 do not fit" not in found.summary and "20" in found.summary
+
+
 class Scaled(keras.layers.Layer):
     """A layer of one's own, with a weight of the wrong size."""
 

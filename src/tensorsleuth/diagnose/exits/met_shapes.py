@@ -20,6 +20,7 @@ MAX_HOPS = 60  # ops between a size and the line that chose it
 MAX_SHOWN = 4  # tensors in a sentence
 _CONTRACTIONS = re.compile("matmul|conv|dot", re.I)
 _OP_NAME = re.compile("[A-Z]")  # functions of Python begin with a small letter
+_SPARSE_IN_PARTS = re.compile("Sparse(?!Softmax)")  # its inputs are indices, values and shapes, which do not compare
 _TWO_SIZES = re.compile(r"(\d+) (?:and|vs\.?|but .*?) (\d+)|dimension (\d+) .*?dimension (\d+)")
 
 
@@ -74,6 +75,8 @@ class MetShapes:
 
     def conflict(self, message: str) -> tuple[Axis, Axis] | None:
         """Return the two axes whose sizes differ: those that the message names, else the likeliest."""
+        if _SPARSE_IN_PARTS.match(self.op):
+            return None
         pairs = [pair for pair in self._pairs() if _differ(*pair)]
         two = [{int(size) for size in found if size} for found in _TWO_SIZES.findall(message)]
         numbers = {int(size) for size in re.findall(r"\d+", message)}
