@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.diagnose.training.undecided_loss import undecided_training
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -156,8 +157,11 @@ def test_a_loss_that_does_not_move_in_too_few_steps(recorded: Recorded) -> None:
 
 
 def test_a_loss_that_rises_in_too_few_steps(recorded: Recorded) -> None:
-    found = diagnosis(recorded(train(12, 0.1, sign=-1.0)))
+    trace = recorded(train(12, 0.1, sign=-1.0))
+    found = diagnosis(trace)
     assert found.verdict == "unknown" and "the loss rose from" in found.unclear[0].what
+    assert undecided_training(trace.processes[0]) is not None
+    assert undecided_training(trace.processes[0], {"no-warmup"}) is None  # a note that says why it rises
 
 
 @pytest.mark.parametrize(("steps", "rate"), [(1, 0.1), (3, 0.1), (3, 0.0), (24, 0.1), (12, 1e-6)])

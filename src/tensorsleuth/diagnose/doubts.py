@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from tensorsleuth.core.error_text import first_line
-from tensorsleuth.core.finding import Doubt
+from tensorsleuth.core.finding import Doubt, Finding
 from tensorsleuth.core.formatting import plural
 from tensorsleuth.diagnose.nan.unexplained_reads import unexplained_reads
 from tensorsleuth.diagnose.training.undecided_loss import undecided_training
@@ -14,12 +14,14 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
 
-def find_doubts(trace: Trace, blind: str | None, trouble: Sequence[str]) -> tuple[Doubt, ...]:
+def find_doubts(
+    trace: Trace, blind: str | None, trouble: Sequence[str], notes: Sequence[Finding] = ()
+) -> tuple[Doubt, ...]:
     """Return what would be needed to call a run healthy; of several, the weightiest first."""
-    return tuple(_doubts(trace, blind, trouble))
+    return tuple(_doubts(trace, blind, trouble, {one.cause for one in notes}))
 
 
-def _doubts(trace: Trace, blind: str | None, trouble: Sequence[str]) -> Iterator[Doubt]:
+def _doubts(trace: Trace, blind: str | None, trouble: Sequence[str], noted: Set[str]) -> Iterator[Doubt]:
     again = _run_command(trace)
     if blind:
         yield Doubt(f"mode {blind} records no values, so no NaN and no ∞ could be seen", again)
@@ -30,7 +32,7 @@ def _doubts(trace: Trace, blind: str | None, trouble: Sequence[str]) -> Iterator
         for read in unexplained_reads(process):
             yield Doubt(read, f"sleuth debug {shlex.quote(str(trace.path))}")
         yield from _missing_rows(trace, process)
-        undecided = undecided_training(process)
+        undecided = undecided_training(process, noted)
         if undecided is not None:
             yield Doubt(f"{undecided}. Let it train for more steps", again)
     for entry in trace.not_covered:

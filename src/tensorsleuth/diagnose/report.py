@@ -59,6 +59,7 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     blind = _mode_without_values(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
     problems = tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS]
+    notes = tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS]
     trouble = [*trace.trouble, *trouble, *unclear]
     return Diagnosis(
         str(trace.path),
@@ -70,11 +71,11 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         max(map(step_count, trace.processes), default=0),
         blind,
         partial(find_end, trace) if is_over else lambda: (end_of_run, []),
-        tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
+        notes,
         unjudged := explain_no_data(trace) if not any(one.event_count for one in trace.processes) else None,
         any(process.catalogue.series for process in trace.processes) and bool(trace.inside()),
         is_over,
-        find_doubts(trace, blind, trouble) if not problems and unjudged is None else (),
+        find_doubts(trace, blind, trouble, notes) if not problems and unjudged is None else (),
     )
 
 

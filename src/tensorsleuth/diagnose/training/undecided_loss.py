@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import numpy as np
 
 from tensorsleuth.core.array import Array
@@ -14,13 +16,17 @@ from tensorsleuth.diagnose.training.weights.gradients_not_applied import FEWEST_
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import is_never_applied
 from tensorsleuth.trace.process.process import ProcessTrace
 
+EXPLAIN_RISE = frozenset(["no-warmup"])
 FEWEST_EQUAL, FEWEST_RISING = 4, 8  # losses; with fewer, the batches may explain it
 ROUNDING = 8 * float(np.finfo(np.float32).eps)  # by which a loss may differ that does not move
 
 
-def undecided_training(process: ProcessTrace) -> str | None:
-    """Return what training did, if that may be a bug and the steps are too few to tell; None if nothing is open."""
-    return _unapplied_gradients(process) or _undecided_loss(process)
+def undecided_training(process: ProcessTrace, noted: Set[str] = frozenset()) -> str | None:
+    """Return what training did, if that may be a bug and the steps are too few to tell; None if nothing is open.
+
+    `noted` are the causes of notes: one of them may say already why the loss rises.
+    """
+    return _unapplied_gradients(process) or (_undecided_loss(process) if EXPLAIN_RISE.isdisjoint(noted) else None)
 
 
 def _unapplied_gradients(process: ProcessTrace) -> str | None:
