@@ -119,7 +119,7 @@ def test_a_program_that_was_killed_is_told_which_batch_fits(tmp_path: Path) -> N
         found = next((one for at in range(6) if (one := killed_in(group, tmp_path / str(at))) is not None), None)
     assert found is not None, "memory was sampled long before the kill, six times"
     logdir, fits = found
-    told = re.match(r"at most batch (\d+) \(32 was asked\): its first step was not over", fits)
+    told = re.match(r"at most batch (\d+) \(32 requested\): its first step was not over", fits)
     assert told is not None and 4 < int(told.group(1)) < 32
     words = ["why", "--logdir", str(logdir)]
     assert re.search(r"Fits +at most batch", CliRunner().invoke(cli, words, env={"COLUMNS": "100"}).output)

@@ -176,7 +176,7 @@ class FunctionTrace:
     file: str | None  # of the Python function
     line: int | None
     function: str
-    owner: int  # which tf.function: each instance of a class has its own of a method
+    owner: int  # the tf.function: each instance of a class has its own for a method
     made: Frame | None = None  # the expression that made the tf.function
 
 

@@ -71,15 +71,15 @@ class Finding:
     seen: str | None = None  # how it was found, if not when it happened
     worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
     replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
-    others: str | None = None  # what became of the other replicas and workers
-    logged: tuple[LogMessage, ...] = ()  # what `tensorsleuth.log` had said last
+    others: str | None = None  # the state of the other replicas and workers
+    logged: tuple[LogMessage, ...] = ()  # the last messages of `tensorsleuth.log`
     effects: tuple[str, ...] = ()  # findings that follow from it, in words
-    source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
-    call: int | None = None  # the number of the call that it was born in
-    process: int | None = None  # which of the run's
-    tensor: int | None = None  # the place of what was born, among the events of that process
-    hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
-    path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
+    source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were during the run
+    call: int | None = None  # the call that made the value
+    process: int | None = None  # its index among the run's processes
+    tensor: int | None = None  # index of the origin among the events of that process
+    hops: tuple[int | None, ...] = ()  # for each entry of the chain the index of its tensor
+    path: tuple[int, ...] = ()  # indices of all tensors on the path from origin to symptom
     basis: Basis = Basis.BAD_VALUE
     columns: tuple[int, int] | None = None  # of the expression in `line`: its first letter, and behind its last one
     shown_at: OtherLine | None = None  # where it shows, if `line` made a layer, optimizer or loss that it is about

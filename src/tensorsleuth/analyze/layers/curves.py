@@ -55,7 +55,7 @@ class LayerOutputStats:
     zeros: float  # as a share
     dead: float  # units of a ReLU that are zero for all samples; NaN for other ops
     units: float
-    saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
+    saturated: float  # lost share of a tanh's or sigmoid's slope; NaN for other ops
     bad: bool  # whether it held a NaN or an infinity
     curve: LayerCurve
 

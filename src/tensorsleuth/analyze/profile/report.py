@@ -21,9 +21,9 @@ class ProfileReport:
     """The answer with all times in nanoseconds."""
 
     run: str
-    step: int | None  # where one was asked for
-    steps: int  # that it is about
-    left_out: int  # steps in which something ran for the first time
+    step: int | None  # the requested step, if any
+    steps: int  # number of covered steps
+    left_out: int  # steps in which a function or op ran for the first time
     outliers: int  # steps that took far longer than the median one, and are not in the sums either
     outlier_share: float  # of the time of both
     wall: int

@@ -16,7 +16,7 @@ EAGER_GRADIENT_STOPS = GRADIENT_BLOCKS | STEPS | LIKES  # in code without a grap
 # From one layer to the next, without a normalisation between them.
 LAYER_PASSES = RELUS | ALL_COPIES | {"BiasAdd", "AddV2", "Tanh", "Elu", "Selu", "Softplus", "Sigmoid", "Mul"}
 
-EMPTY_LISTS = frozenset(["EmptyTensorList", "Const"])  # where the list of a loop's values begins
+EMPTY_LISTS = frozenset(["EmptyTensorList", "Const"])  # the initial value of the list of a loop's values
 # TensorFlow adds them to a forward pass so that it can differentiate loops.
 LOOP_SAVING_OPS = EMPTY_LISTS | {"TensorListPushBack", "TensorListElementShape", "Placeholder"}
 CONTAINER_PREFIXES = ("TensorList", "TensorArray", "Stack", "OptionalFromValue")  # keep a tensor until it is taken out

@@ -23,11 +23,11 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MAX_NOTED_PER_OP = 8  # at what went into an op that made something bad, for each place in the program
-MAX_BAD_READS = 1000  # that are noted
+MAX_NOTED_PER_OP = 8  # how often to record the inputs of an op with bad outputs, for each place in the program
+MAX_BAD_READS = 1000  # the most reads to record
 SMALL_READ = 1024  # values: losses, metrics, anything that is printed. native/src/eager/buffer_reads.h has it in bytes
 _SCALARS = (np.float32, np.float64, np.float16)
-_NUMBER_KINDS = "fcV"  # of NumPy: floats, complex numbers, and V for those that NumPy has not, as bfloat16
+_NUMBER_KINDS = "fcV"  # NumPy's kinds: float, complex, and V for other types such as bfloat16
 
 
 class Feeds:

@@ -57,8 +57,8 @@ def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
 
 _PART_MODULES = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
 _MAX_MAKER_FRAMES = 20  # between an optimizer and the variable that it makes
-_MAX_LAYER_DEPTH = 50  # layers in layers
-_WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
+_MAX_LAYER_DEPTH = 50  # the depth of nested layers
+_WHOLE_LOSS = "compile_loss"  # Keras 3's name for the sum of a model's losses
 
 
 def naming_methods() -> Iterator[tuple[str, type, str]]:

@@ -21,7 +21,7 @@ class KerasVariables:
         self._models: WeakSet[Any] = WeakSet()  # models that have run a loop
 
     def note_variable(self, variable: Any) -> None:
-        """Keras has made a variable."""
+        """Note a variable that Keras has created."""
         self._note(variable, keras.variable_path(variable), keras.maker_role(sys._getframe(1)))
 
     def note_unfinished(self, variable: Any) -> None:

@@ -131,13 +131,13 @@ class WatchedSeries:
 
     @property
     def mean(self) -> Array:
-        """The mean of the finite values; NaN where there are none."""
+        """The mean of the finite values, or NaN if there are none."""
         finite = self._finite
         return np.asarray(np.divide(self.rows["sum"], finite, out=np.full(len(self), np.nan), where=finite > 0))
 
     @property
     def std(self) -> Array:
-        """The standard deviation of the finite values; NaN where there are none."""
+        """The standard deviation of the finite values, or NaN if there are none."""
         finite = self._finite
         squares = np.divide(self.rows["norm"] ** 2, finite, out=np.full(len(self), np.nan), where=finite > 0)
         return np.asarray(np.sqrt(np.maximum(squares - self.mean**2, 0.0)))

@@ -146,7 +146,7 @@ class CatalogWriter:
         self._write("bad_read", {"uid": uid, "site": site, "nan": has_nan, "finite": has_finite})
 
     def not_covered(self, what: str, why: str, site: int = 0, unseen: bool = False) -> None:
-        """List something that is not recorded; never let it go missing silently. `unseen`: nor are its results."""
+        """Write that a part is not recorded, so that no gap is silent. `unseen`: nor are its results."""
         self.has_gaps = True
         self._write("not_covered", {"what": what, "why": why, "site": site, "unseen": unseen})
 

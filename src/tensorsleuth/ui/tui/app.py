@@ -260,7 +260,7 @@ def open_debugger(debugger: Debugger) -> None:
     if app.console.color_system == "standard":
         app.theme = (
             ANSI_THEME if ANSI_THEME in app.available_themes else app.theme
-        )  # the terminal's own, not the nearest to ours
+        )  # the terminal's own colours, not the nearest to ours
     with _screen_on_terminal():
         app.run()
 

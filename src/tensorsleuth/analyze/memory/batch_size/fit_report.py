@@ -20,7 +20,7 @@ from tensorsleuth.trace.reader import Trace
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 FAR_FACTOR = 8  # times the recorded batch or sequence: farther than was ever compared with reality
-LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
+LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as requested", "of the container (cgroup)", "of the machine"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class FitReport:
 
     @property
     def other_batch(self) -> int:
-        """The batch that was asked about; else the largest that fits."""
+        """The requested batch if it differs from the recorded one, else the largest that fits."""
         told = (self.batch, 0 if self.is_far else self.largest_batch, 4 * self.fit.batch)
         return next(batch for batch in told if batch not in (0, self.fit.batch))
 
@@ -106,7 +106,7 @@ class FitReport:
         """The answer in one line: `batch 38 (64 requested); or sequence 960; or bfloat16 activations at batch 64`."""
         if self.fits:
             return f"batch {self.batch:,} fits; up to {self._largest_words}"
-        ways = [f"{self._largest_words} ({self.batch:,} was asked)"] if self.largest_batch else []
+        ways = [f"{self._largest_words} ({self.batch:,} requested)"] if self.largest_batch else []
         if self.largest_sequence:
             ways.append(rounded_if_far(self.largest_sequence, self.fit.sequence or 1, "sequence "))
         for name, words in (("precision", "bfloat16 activations"), ("recomputation", "activations recomputed")):

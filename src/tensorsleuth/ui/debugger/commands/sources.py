@@ -13,7 +13,7 @@ from tensorsleuth.ui.debugger.debugger import Debugger
 from tensorsleuth.ui.debugger.listing import compile_pattern
 from tensorsleuth.ui.debugger.result import CodeBlock, CodeLine, CommandResult, TableBlock, TextBlock, Tone
 
-CONTEXT_LINES = 12  # lines before and after the one that is looked at
+CONTEXT_LINES = 12  # lines before and after the selected one
 DEFAULT_NAMES = 10  # of the ops or tensors of a line
 
 
@@ -129,7 +129,7 @@ COMMANDS = (
                 help=f"name at most so many ops (with -t tensors) of each line, {DEFAULT_NAMES} with -t",
                 type=int,
             ),
-            option("--around", help=f"how many lines around, {CONTEXT_LINES}", type=int),
+            option("--around", help=f"the number of lines around it  [default: {CONTEXT_LINES}]", type=int),
         ),
         ("print_source",),
         "ps train.py:18",
