@@ -95,7 +95,7 @@ def test_weights_that_begin_far_too_large(recorded: Recorded, size: float) -> No
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["graph", "XLA"])
 def test_weights_that_grew_did_not_begin_large(recorded: Recorded, compiled: bool) -> None:
-    """Of a function that XLA compiles, only the call that went bad has rows. Large data in a variable has no part."""
+    """In a function that XLA compiles, only the call that went bad has rows. Large data in a variable has no part."""
 
     def program() -> None:
         data = tf.Variable(1e7 * X)

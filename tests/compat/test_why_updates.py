@@ -1,4 +1,4 @@
-"""Where weights start, and how gradients are gathered: first weights of the wrong size, sums that are never cleared."""
+"""First weights of the wrong size, and sums of gradients that are never cleared."""
 
 from __future__ import annotations
 

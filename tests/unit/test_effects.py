@@ -1,4 +1,4 @@
-"""What follows from a bad value is told with it: findings of rules that began later, and no others."""
+"""Findings that began after a bad value are told as its effects, and no others are."""
 
 from __future__ import annotations
 
