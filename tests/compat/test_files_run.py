@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 MOST_FILES = 35
-MOST_FILES_TO_DIAGNOSE = 36
+MOST_FILES_TO_DIAGNOSE = 38  # two of them let threads of the program parse beside us (core/threads)
 TRACE = """
 import json, os, sys, threading
 import tensorsleuth

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
+from tensorsleuth.core.threads.gc_pause import GcPauseLock, no_collection
 
 
 def test_nothing_is_collected_under_the_lock() -> None:

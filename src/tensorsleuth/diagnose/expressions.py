@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame, Span
 from tensorsleuth.core.ops.spellings import OPERATORS, OTHER_NAMES
+from tensorsleuth.core.threads.syntax import parse_module
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_SOURCE_LENGTH = 1 << 20  # letters of a file that is parsed
@@ -96,7 +97,7 @@ def _walk(text: str) -> Iterator[ast.AST]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the program's own text, which it has been told
-            tree = ast.parse(text if len(text) <= MAX_SOURCE_LENGTH else "")
+            tree = parse_module(text if len(text) <= MAX_SOURCE_LENGTH else "")
     except _PARSE_ERRORS:
         return
     yield from ast.walk(tree)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorsleuth.core.gc_pause import no_collection
+from tensorsleuth.core.threads.gc_pause import no_collection
 from tensorsleuth.data.part_names import bind_columns, named_leaves
 from tensorsleuth.data.pipeline.actions import ViolationHandler
 from tensorsleuth.data.pipeline.element import violations

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tensorsleuth.core.catalog import Catalogue, Frame, Site
+from tensorsleuth.core.threads.syntax import parse_module
 
 KEEPING_METHODS = frozenset(["append", "appendleft", "extend", "add", "insert", "put", "setdefault", "update", "push"])
 Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -25,7 +26,7 @@ def find_keeping_line(catalogue: Catalogue, site: Site) -> Frame | None:
 @cache
 def _keeping_line(text: str, line: int) -> int | None:
     try:
-        tree = ast.parse(text)
+        tree = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
     block = _block_around(tree, line)

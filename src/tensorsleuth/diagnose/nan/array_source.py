@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tensorsleuth.core.threads.syntax import parse_module
+
 MAX_STEPS = 8  # from name to name
 RISKY_CALLS = frozenset(
     [
@@ -33,7 +35,7 @@ class ArraySource:
 def array_source(text: str, line: int) -> ArraySource | None:
     """Return the nearest line that computes what a line uses, and that can make a NaN or an infinity."""
     try:
-        tree = ast.parse(text)
+        tree = parse_module(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
     scopes = _scopes_around(tree, line)

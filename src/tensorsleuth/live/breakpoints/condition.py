@@ -10,6 +10,7 @@ from typing import NoReturn
 from tensorsleuth.core.dtypes import DTYPES
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.threads.syntax import parse_expression
 from tensorsleuth.live.breakpoints.condition_words import GRAD_NORM, KNOWN_WORDS, SHAPE, WORD_NUMBERS, ConditionCode
 
 MAX_INSTRUCTIONS = 256  # as in native/src/observers/breaks.cc
@@ -60,7 +61,7 @@ def parse_condition(text: str) -> Condition:
             f"{text!r} is not a condition: write one such as 'nan > 0', or pass a function of (op, value)."
         )
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = parse_expression(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or type(error).__name__
         raise SleuthError(f"the condition {text!r} is not understood: {reason}. Write one such as 'nan > 0'.") from None

@@ -6,6 +6,7 @@ import ast
 import linecache
 from functools import cache
 
+from tensorsleuth.core.threads.syntax import parse_module
 from tensorsleuth.recording.calling_line import ProgramLine
 
 MAX_CALL_LINES = 12  # the most source lines of one call
@@ -31,7 +32,7 @@ def _call(lines: list[str], function: str) -> ast.Call | None:
     text = "".join(lines).strip()
     for ending in ("", " pass", "\nfinally: pass"):  # completes an `if` or `with` line, or a `try`
         try:
-            tree = ast.parse(text + ending)
+            tree = parse_module(text + ending)
         except (SyntaxError, ValueError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_named(node.func, function)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
+from tensorsleuth.core.threads.gc_pause import GcPauseLock, no_collection
 from tensorsleuth.live.expect import native_judge
 from tensorsleuth.live.expect.dimension_names import NamedSizes
 from tensorsleuth.live.expect.expectation import Expectation

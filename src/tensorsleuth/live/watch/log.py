@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
+from tensorsleuth.core.threads.gc_pause import GcPauseLock, no_collection
 from tensorsleuth.live.watch.log_message import FormattedTensor, check_fields, render
 from tensorsleuth.native import loader
 from tensorsleuth.recording import api as recording

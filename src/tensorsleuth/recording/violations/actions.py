@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from tensorsleuth.core.errors import ExpectationError, ExpectationWarning
-from tensorsleuth.core.gc_pause import GcPauseLock
+from tensorsleuth.core.threads.gc_pause import GcPauseLock
 from tensorsleuth.core.violation import OnViolation, Violation
 from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.harmless import harmless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from tensorsleuth.core.gc_pause import GcPauseLock
+from tensorsleuth.core.threads.gc_pause import GcPauseLock
 from tensorsleuth.recording.observer import Alarm
 
 MAX_PENDING_ERRORS = 256

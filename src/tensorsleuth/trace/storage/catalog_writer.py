@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tensorsleuth.core.gc_pause import GcPauseLock
+from tensorsleuth.core.threads.gc_pause import GcPauseLock
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.journal import Journal
 from tensorsleuth.trace.storage.size_plan import CATALOG_BYTES

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.threads.syntax import parse_expression
 
 _BACKQUOTED = re.compile(r"`([^`]+)`")
 _FORBIDDEN_NAMES = re.compile(
@@ -65,7 +66,7 @@ def live_expression(expression: str) -> str:
 
 def _parse_checked(text: str, expression: str, placeholders: set[str]) -> ast.Expression:
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = parse_expression(text.strip())
     except (SyntaxError, ValueError) as error:
         hint = "Write tensors in backquotes: np.max(`Log:0`)"
         raise SleuthError(f"{expression!r} cannot be read: {error.args[0]}. {hint}") from error

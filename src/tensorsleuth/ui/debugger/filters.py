@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.threads.syntax import parse_expression
 from tensorsleuth.trace.query.tensors import Tensors
 
 MAX_FILTER_LENGTH = 1000  # a longer expression could exhaust the stack
@@ -85,9 +86,9 @@ def parse_filter(text: str) -> ast.expr:
     try:
         if len(text) > MAX_FILTER_LENGTH:
             raise SyntaxError(f"longer than {MAX_FILTER_LENGTH} characters")
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parse_expression(text.strip()).body
         if isinstance(tree, ast.Constant) and isinstance(tree.value, str):  # the whole filter is quoted
-            tree = ast.parse(tree.value.strip(), mode="eval").body
+            tree = parse_expression(tree.value.strip()).body
     except (SyntaxError, ValueError) as error:
         raise SleuthError(f"filter {text!r} cannot be read: {error.args[0]}. For example: nan > 0") from error
     for node in ast.walk(tree):

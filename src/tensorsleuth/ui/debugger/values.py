@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.threads.syntax import parse_expression
 
 MAX_PRINTED = 1000  # printed in full; of a larger tensor, only the edges
 MAX_PRINTED_ALL = 200_000  # printed with --all
@@ -19,7 +20,7 @@ IN_RANGE_MARK = "*"  # after a value that lies in a requested range
 def parse_slice(text: str) -> tuple[int | slice, ...]:
     """Parse `[0, :, 3]` into a NumPy index, without executing it."""
     try:
-        node = ast.parse(f"x{text}", mode="eval").body
+        node = parse_expression(f"x{text}").body
         assert isinstance(node, ast.Subscript)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return tuple(_part(part) for part in parts)

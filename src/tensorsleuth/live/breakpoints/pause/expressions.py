@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.threads.syntax import parse_expression
 
 _HELPERS = {one.__name__: one for one in (abs, bool, float, int, len, list, max, min, range, round, sorted, sum, tuple)}
 
@@ -21,7 +22,7 @@ def slice_value(value: Array, text: str) -> Array:
         return value
     text = text if text.startswith("[") else f"[{text}]"
     try:
-        tree = ast.parse(f"x{text}", mode="eval").body
+        tree = parse_expression(f"x{text}").body
         if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name):
             raise ValueError("it needs one pair of brackets")
         return np.asarray(value[_index(tree.slice)])
@@ -44,7 +45,7 @@ def _index(node: ast.expr) -> Any:
 def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]) -> Any:
     """Evaluate an expression over `x` (the current tensor), `np`, and `value("name")` for other tensors."""
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        tree = parse_expression(expression.strip())
     except SyntaxError as error:
         raise SleuthError(
             f"{expression!r} is not an expression: {error.msg}. Write one such as np.abs(x).max()."
