@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser import recording
 from tests.browser.chromium import LONG, MISSING, browsing, executable, watched_page
+from tests.browser.looking import marked_line
 from tests.unit.serving import Serving, serving
 
 from tensorsleuth.ui.web import page_files
@@ -83,5 +84,7 @@ def demo(demo_logdir: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page(open_page: Open, demo: str) -> Page:
-    """The demo's run, as it opens."""
-    return open_page(demo)
+    """The demo's run, once its verdict and the line are on screen: what comes above moves what is below."""
+    opened = open_page(demo)
+    expect(marked_line(opened)).to_be_visible()
+    return opened
