@@ -1,6 +1,7 @@
 # Everything is installed into .venv; nothing else on the machine is touched.
 PYTHON ?= python3
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# One more than two cores: tests also wait, for a browser or another process.
+PYTEST_ARGS ?= -n 3 --dist worksteal
 ROW ?=
 # The TensorFlow of .venv; `make TENSORFLOW=2.18.* venv` makes it with another.
 TENSORFLOW ?= 2.21.0

@@ -216,7 +216,7 @@ def test_any_change_to_any_file(
     survives(run)
 
 
-@pytest.mark.parametrize("process", ["p-1", "p-2"])
+@pytest.mark.parametrize("process", ["p-1", pytest.param("p-2", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["events.bin", "calls.bin", "shapes.bin", "value_rows.bin"])
 def test_any_number_in_a_header(run: Path, process: str, name: str) -> None:
     path = run / process / name
