@@ -13,9 +13,9 @@ Numbers = list[int]
 ShapeOf = Callable[[int], tuple[int, ...] | None]  # of what a node puts out, where that was seen
 
 
-def fold_constants(function: Function, node: int, depth: int = 0, shape_of: ShapeOf | None = None) -> Numbers | None:
-    """The numbers that a node puts out; None where they are not known before it runs."""
-    return _Folding(function, shape_of).numbers(node, depth)
+def fold_constants(function: Function, node: int, shape_of: ShapeOf | None = None) -> Numbers | None:
+    """Return the numbers that a node puts out, or None if they are not known before it runs."""
+    return _Folding(function, shape_of).numbers(node, 0)
 
 
 class _Folding:

@@ -16,29 +16,42 @@ from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MAX_INFERENCE_DEPTH = 20  # ops that are looked through
+MAX_INFERENCE_DEPTH = 40  # ops that are looked through
 Shape = tuple[int, ...]
 
 
 class FunctionShapes:
-    """The shapes in one instance of a function."""
+    """The shapes in one instance of a function, each inferred once: most ops have several consumers."""
 
     def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
         self._process, self._instance, self._function = process, instance, function
+        self._known: dict[int, Shape | None] = {}
+        self._depth = 0
 
-    def shape_of(self, node: int, depth: int = 0) -> Shape | None:
+    def shape_of(self, node: int) -> Shape | None:
         """Return the shape of a node's first output; an argument has a number below 0."""
         if node < 0:
             shapes = self._function.argument_shapes
             known = shapes[-1 - node] if -1 - node < len(shapes) else None
             return known if known is not None and min(known, default=1) >= 0 else None
-        described = self._function.nodes[node]
-        seen = self._recorded.get(self._instance.first_tensor + described.first_output)
-        return seen if seen is not None or depth > MAX_INFERENCE_DEPTH else self._inferred(described, depth + 1)
+        if node not in self._known:
+            self._known[node] = None  # while it is inferred, since a hostile graph may have a cycle
+            self._known[node] = self._recorded_or_inferred(self._function.nodes[node])
+        return self._known[node]
 
     def integers(self, node: int) -> list[int] | None:
         """Return integers that are computed from constants and shapes."""
-        return fold_constants(self._function, node, 0, self.shape_of)
+        return fold_constants(self._function, node, self.shape_of)
+
+    def _recorded_or_inferred(self, node: Node) -> Shape | None:
+        seen = self._recorded.get(self._instance.first_tensor + node.first_output)
+        if seen is not None or self._depth > MAX_INFERENCE_DEPTH:
+            return seen
+        self._depth += 1
+        try:
+            return self._inferred(node)
+        finally:
+            self._depth -= 1
 
     @cached_property
     def _recorded(self) -> dict[int, Shape]:
@@ -49,8 +62,8 @@ class FunctionShapes:
         shapes = ((int(tensor), self._process.shape_of(rows[row])) for tensor, row in zip(tensors, at, strict=True))
         return {tensor: shape for tensor, shape in shapes if shape is not None}
 
-    def _inferred(self, node: Node, depth: int) -> Shape | None:
-        given = [self.shape_of(source, depth) for source, _ in node.inputs]
+    def _inferred(self, node: Node) -> Shape | None:
+        given = [self.shape_of(source) for source, _ in node.inputs]
         if node.type == "Const":
             shape = node.attrs.get("shape")
             return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
@@ -59,13 +72,13 @@ class FunctionShapes:
         if node.type in SHAPE_PRESERVING_FUNCTIONS or (node.type in ELEMENTWISE_FUNCTIONS and len(given) == 1):
             return given[0]
         if node.type == "Reshape":
-            return self._reshaped(given[0], fold_constants(self._function, node.inputs[1][0], depth, self.shape_of))
+            return self._reshaped(given[0], self.integers(node.inputs[1][0]))
         if node.type == "Transpose":
-            order = fold_constants(self._function, node.inputs[1][0], depth, self.shape_of)
+            order = self.integers(node.inputs[1][0])
             fits = given[0] is not None and order is not None and len(order) == len(given[0])
             return tuple(given[0][at] for at in order or ()) if fits and given[0] is not None else None
         if node.type == "ExpandDims":
-            axis = fold_constants(self._function, node.inputs[1][0], depth, self.shape_of)
+            axis = self.integers(node.inputs[1][0])
             return _with_axis(given[0], axis[0]) if given[0] is not None and axis else None
         if node.type == "StridedSlice" and node.attrs.get("new_axis_mask"):
             return _with_new_axes(node, given[0]) if given[0] is not None else None
