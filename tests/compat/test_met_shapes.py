@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import keras
 import numpy as np
@@ -14,6 +14,7 @@ from tests.compat.looking import marked
 
 import tensorsleuth
 from tensorsleuth.core.finding import Finding
+from tensorsleuth.recording.refused_inputs import RefusedInputs, _Refusal
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -229,3 +230,13 @@ def test_what_was_caught_is_not_what_ended_the_program(dying: Dying) -> None:
 
     found = dying(program)
     assert found.line == marked("the end") and "[4, 5]" not in found.summary
+
+
+def test_an_error_that_has_the_id_of_one_that_is_gone_is_looked_at() -> None:
+    """As in tf.stack, which catches the error of its first attempt and raises that of its second."""
+    refused = RefusedInputs(cast(Any, None))
+    error = ValueError("Dimension 1 in both shapes must be equal, but are 3 and 4")
+    refused._kept.append(_Refusal(id(error), "Incompatible shapes: [2,3] vs. [5]", {}))
+    assert not refused._is_known(error, str(error))
+    refused._kept.append(_Refusal(id(error), str(error), {}))
+    assert refused._is_known(error, str(error)) and refused._is_known(ValueError(), f"in user code: {error}")

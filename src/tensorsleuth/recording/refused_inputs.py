@@ -62,8 +62,11 @@ class RefusedInputs:
         return next((one.described for one in reversed(self._kept) if one.message in str(error)), None)
 
     def _is_known(self, error: BaseException, message: str) -> bool:
+        """Return whether it is the newest error, or quotes it. An id alone may be that of an error that is gone."""
         last = self._kept[-1] if self._kept else None
-        return last is not None and (last.error == id(error) or (last.message != message and last.message in message))
+        if last is None or last.message not in message:
+            return False
+        return last.message != message or last.error == id(error)
 
     def _site(self, frames: list[FrameType]) -> int:
         """Return the site of the program's line that called for the op."""
