@@ -93,6 +93,22 @@ def test_a_loss_a_variable_and_a_number_of_python() -> None:
 
 
 @pytest.mark.usefixtures("guard")
+@pytest.mark.parametrize("change", [lambda x: x * 1.0, lambda x: tf.reshape(x / 1.0, [2]) + 0.0, lambda x: 0.0 - -x])
+def test_a_write_of_what_the_graph_optimizer_removes(change: Any) -> None:
+    variable = tf.Variable([4.0, 2.0])
+
+    @tf.function
+    def step(x: Any) -> None:
+        variable.assign(change(tf.math.log(x)))  # removed
+        beyond = tf.math.log(x - 9.0)
+        tf.cond(x[0] > 9.0, lambda: variable.assign(change(beyond)), lambda: variable)  # not yet
+        variable.assign(change(tf.where(x > 0.0, tf.math.log(x + 0.5), 0.0)))
+
+    step(tf.constant([1.0, 2.0]))
+    alarm(lambda: step(tf.constant([-1.0, 2.0])), marked("removed"), "variable")
+
+
+@pytest.mark.usefixtures("guard")
 def test_a_gradient_that_is_applied() -> None:
     variable = tf.Variable([0.0, 1.0])
 

@@ -273,6 +273,65 @@ def test_the_guard_raises_in_a_session_and_explains(resource: bool, strict: bool
     assert (found.cause, found.line) == ("sqrt-negative", marked("guarded root"))
 
 
+@tf.custom_gradient
+def log_slope(x: Any) -> Any:
+    return tf.square(x), lambda upstream: upstream * tf.math.log(x - 3.0)  # slope of its own
+
+
+@tf.RegisterGradient("LogSlopeForSessions")
+def _log_slope(op: Any, upstream: Any) -> Any:
+    return upstream * tf.math.log(op.inputs[0] - 3.0)  # overridden slope
+
+
+def overridden(x: Any) -> Any:
+    with v1.get_default_graph().gradient_override_map({"Square": "LogSlopeForSessions"}):
+        return tf.square(x)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)], ids=["scalar", "matrix"])  # of a scalar, the upstream 1 is left out
+@pytest.mark.parametrize(
+    ("square", "mark"),
+    [(log_slope, "slope of its own"), (tf.function(log_slope), "slope of its own"), (overridden, "overridden slope")],
+    ids=["custom", "function", "overridden"],
+)
+def test_the_guard_raises_for_a_gradient_that_the_program_wrote(square: Any, mark: str, shape: tuple[int, ...]) -> None:
+    with session() as sess:
+        w = v1.get_variable("w", shape, initializer=v1.constant_initializer(2.0))
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(square(w)))
+        with tensorsleuth.guard():
+            sess.run(v1.global_variables_initializer())
+            with pytest.raises(tensorsleuth.NumericsError) as raised:
+                sess.run(train)
+    found = raised.value.findings[0]
+    assert (found.cause, found.line) == ("log-negative", marked(mark)), found.summary
+
+
+def test_a_gradient_that_a_library_wrote_leads_to_the_forward_line(recorded: Recorded) -> None:
+    def program() -> None:
+        with session() as sess:
+            x = v1.placeholder(tf.float32, [3])
+            y = tf.nn.silu(x)  # custom in TensorFlow itself
+            sess.run(v1.gradients(tf.sqrt(y), x), {x: [0.0, 1.0, 2.0]})
+
+    trace = recorded(program)
+    forwards = [node.forward for one in trace.processes[0].catalogue.functions.values() for node in one.nodes]
+    sites = trace.processes[0].catalogue.sites
+    lines = {sites[one.site].frame.line for one in forwards if one is not None and one.type == "IdentityN"}  # type: ignore[union-attr]
+    assert lines == {marked("custom in TensorFlow itself")}
+
+
+def test_the_guard_lets_a_gradient_through_that_is_not_applied() -> None:
+    with control_flow_v1(), session() as sess, tensorsleuth.guard():
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(1.0))
+        (slope,) = v1.gradients(log_slope(w), [w])
+        is_fine = tf.math.is_finite(slope)
+        masked = v1.assign_sub(w, tf.where(is_fine, slope, tf.zeros_like(slope)) * 1.0)
+        skipped = tf.cond(is_fine, lambda: v1.assign_sub(w, slope * 1.0), lambda: w + 0.0)
+        sess.run(v1.global_variables_initializer())
+        sess.run([masked.op, skipped.op])
+        assert sess.run(w) == 1.0
+
+
 def test_the_guard_lets_masked_infinities_through() -> None:
     with session() as sess, tensorsleuth.guard():
         x = v1.placeholder(tf.float32, [None, 4])

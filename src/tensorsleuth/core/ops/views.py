@@ -16,6 +16,8 @@ RESHAPES = frozenset(["Reshape", "ExpandDims", "Squeeze"])  # the same elements 
 MOVES = COPIES | RESHAPES | {"Transpose", "IdentityN"}
 # The graph optimizer removes them if it can. The values stay the same.
 REMOVABLE_VIEWS = IDENTITIES | RESHAPES | {"PreventGradient", "Snapshot"}
+# Also removed where they change nothing: x · 1, x / 1, x + 0, −(−x), and a repetition once.
+REMOVABLE = REMOVABLE_VIEWS | BASIC_ARITHMETIC | {"IdentityN", "Neg", "AddN", "Tile", "BroadcastTo", "Transpose"}
 
 SLICES = frozenset(["Slice", "StridedSlice"])  # a part of each axis
 SPLITS = frozenset(["Split", "SplitV"])  # parts along one axis, one for each output

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tensorsleuth.core.catalog import Catalogue, Instance
+from tensorsleuth.core.catalog import Catalogue, Instance, Node
 from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.core.ops.elementwise import DIVISIONS
 from tensorsleuth.core.ops.kinds import BRANCHES, EXTERNAL_SOURCES, KEEP_BAD, LITERALS, writes_variables
+from tensorsleuth.core.ops.views import REMOVABLE
 from tensorsleuth.live.guard.suspects import SuspectReason, Suspects
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor, uid_of
@@ -16,6 +18,7 @@ from tensorsleuth.trace.dataflow.value_flow import ValueFlow, ValueSource
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_DEPTH = 100
+MAX_REMOVED = 16  # ops
 UNCONDITIONAL = -1
 
 
@@ -28,6 +31,7 @@ class VariableWrites:
         self._flow = ValueFlow(process)
         self.family = set(self._family(root))
         self.written = self._written()
+        self._sources_of_written = {one: set(self._unchanged_sources(one)) for one in self.written}
 
     def _family(self, root: int) -> Iterator[int]:
         """Yield the instances that belong to a call of the root, the root included."""
@@ -77,13 +81,33 @@ class VariableWrites:
                     self._flow.input_sources(tensor.instance, tensor.function.number(node)), depth + 1
                 )
 
-    def written_among(self, bad: Iterable[int], rows: Any) -> list[int]:
-        """Return the bad tensors that were written. A branch counts as taken if any of its ops has run."""
-        return [
-            tensor
-            for tensor in bad
-            if any(branch == UNCONDITIONAL or self._taken(branch, rows) for branch in self.written.get(tensor, ()))
-        ]
+    def _unchanged_sources(self, tensor: int) -> Iterator[int]:
+        """Yield a tensor, and what it is computed from by ops that the graph optimizer removes: x · 1, x + 0."""
+        described = self._process.tensor(tensor)
+        yield tensor
+        if described is None or described.instance is None or described.function is None or described.node is None:
+            return
+        first, nodes, todo = described.instance.first_tensor, described.function.nodes, [described.node]
+        for at in range(MAX_REMOVED):
+            for number, output in _removable_inputs(todo[at]) if at < len(todo) else ():
+                yield first + nodes[number].first_output + output
+                todo.append(nodes[number])
+
+    def may_hold(self, bad: Iterable[int]) -> bool:
+        """Return whether one of the bad tensors may be written, by the graph alone."""
+        return any(tensor in sources for tensor in bad for sources in self._sources_of_written.values())
+
+    def written_among(self, bad: Iterable[int], rows: Any) -> set[int]:
+        """Return the bad tensors that were written. A branch counts as taken if any of its ops has run.
+
+        If the graph optimizer removed what is written, the tensor that took its place has rows.
+        """
+        recorded, suspects, found = {*rows["tensor"].tolist()}, {*bad}, set[int]()
+        for tensor, branches in self.written.items():
+            sources = {tensor} if tensor in recorded else self._sources_of_written[tensor]
+            if sources & suspects and any(one == UNCONDITIONAL or self._taken(one, rows) for one in branches):
+                found |= sources & suspects
+        return found
 
     def _taken(self, branch: int, rows: Any) -> bool:
         for number in self._family(branch):
@@ -92,6 +116,12 @@ class VariableWrites:
             if ((rows["tensor"] >= instance.first_tensor) & (rows["tensor"] < instance.first_tensor + tensors)).any():
                 return True
         return False
+
+
+def _removable_inputs(node: Node) -> list[tuple[int, int]]:
+    """Return the inputs that take the place of an op if the graph optimizer removes it; no arguments of a function."""
+    inputs = node.inputs[:1] if node.type in DIVISIONS else node.inputs
+    return [(number, output) for number, output in inputs if number >= 0 and node.type in REMOVABLE]
 
 
 class OriginWalk:

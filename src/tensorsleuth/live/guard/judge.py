@@ -142,11 +142,11 @@ class GuardJudge(Observer):
         writes = self._writes.get(call.watched.instance)
         if writes is None:
             writes = self._writes[call.watched.instance] = VariableWrites(excerpt, call.watched.instance)
-        candidates = {tensor for tensor, _ in bad if tensor in writes.written}
-        if not candidates and not found:
+        candidates = {tensor for tensor, _ in bad}
+        if not found and not writes.may_hold(candidates):
             return [], SuspectReason.LITERAL, []
         moment = CallGraphs(excerpt).of_call(call.number)
-        reached = set(writes.written_among(candidates, moment.rows))
+        reached = writes.written_among(candidates, moment.rows)
         written = [(tensor, nan) for tensor, nan in bad if tensor in reached]
         instance = excerpt.catalogue.instances[call.watched.instance]
         origin_walk = OriginWalk(moment, self._suspects)

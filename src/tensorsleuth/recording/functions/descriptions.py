@@ -14,6 +14,7 @@ from tensorsleuth.recording.functions.function_def import Definition, argument_s
 from tensorsleuth.recording.functions.saved_lines import SavedLines
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.structure.name_scopes import NameScopes
+from tensorsleuth.recording.tensorflow.gradient_marks import is_in_written_gradient
 
 
 class FunctionDescriber:
@@ -96,11 +97,14 @@ class FunctionDescriber:
 
 
 def forward_op(op: Any) -> Any | None:
-    """Return the op of a Python graph that a gradient op differentiates."""
-    origin: Any = getattr(op, "_original_op", None)
-    while getattr(origin, "_original_op", None) is not None:
-        origin = origin._original_op
-    return origin
+    """Return the op of a Python graph that a gradient op differentiates.
+
+    An op that the program wrote into a gradient of its own differentiates none: its line is there to be changed.
+    """
+    forward = op
+    while (before := getattr(forward, "_original_op", None)) and not is_in_written_gradient(forward, before):
+        forward = before
+    return forward if forward is not op else None
 
 
 def python_op(made: dict[str, Any], node: Any) -> Any | None:

@@ -9,9 +9,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tensorsleuth.recording.backends.sink import Sink
+from tensorsleuth.recording.call_sites import is_user_file
 from tensorsleuth.recording.tensorflow import internals as tf
 
 ARGUMENT_MAKER = 0xFFFF_FFFF  # marks a tensor that no recorded op made
+_GRADIENT_NAME = "_gradient_op_type"  # attribute of an op whose gradient is another than that of its type
+_GRADIENT_LOOP = "gradients_util.py"  # calls the gradient functions for `tf.gradients`
 _MARK = "\x01"  # cannot occur in a name scope
 
 
@@ -73,6 +76,17 @@ class GradientTracker:
 def without_mark(scope: str | None) -> str | None:
     """Return a name scope without its mark."""
     return scope.split(_MARK, 1)[0] if scope else scope
+
+
+def is_in_written_gradient(op: Any, differentiated: Any) -> bool:
+    """Return whether a function of the program that computes the gradient of another op has made this one."""
+    try:
+        differentiated.get_attr(_GRADIENT_NAME)
+    except ValueError:
+        return False
+    files = [frame.filename for frame in op.traceback or ()]
+    last = next((file for file in reversed(files) if is_user_file(file) or file.endswith(_GRADIENT_LOOP)), "")
+    return is_user_file(last)
 
 
 def _tensors(values: Any) -> Iterator[Any]:
