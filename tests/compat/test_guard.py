@@ -92,6 +92,20 @@ def test_a_loss_a_variable_and_a_number_of_python() -> None:
         alarm(read, marked("read"), "Python")
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # np.array, as it is refused
+@pytest.mark.parametrize("size", [3, 5000])  # small ones are always looked at
+def test_what_numpy_reads_from_memory(guard: Any, size: int) -> None:
+    bad = tf.math.log(tf.fill([size], np.float32(-1.0)))  # of less than 0
+    for read in (np.asarray, memoryview, np.array, np.mean, lambda one: np.asarray(one[:2])):
+        alarm(lambda read=read: read(bad), marked("of less than 0"), "Python")  # type: ignore[misc]
+    good, mask = tf.math.log(tf.ones([size])), tf.fill([size], np.float32(-np.inf))
+    assert np.asarray(good).sum() == 0 and memoryview(good).shape == (size,)
+    assert np.isinf(np.asarray(mask)).all()  # the program wrote it
+    assert np.asarray(tf.where(tf.math.is_nan(bad), good, bad)).sum() == 0
+    guard.close()
+    assert np.isnan(np.asarray(bad)).all() and np.isnan(memoryview(bad)[0])
+
+
 @pytest.mark.usefixtures("guard")
 @pytest.mark.parametrize("change", [lambda x: x * 1.0, lambda x: tf.reshape(x / 1.0, [2]) + 0.0, lambda x: 0.0 - -x])
 def test_a_write_of_what_the_graph_optimizer_removes(change: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.layout.rows import MIN_BUFFER_BYTES, NO_UID, CallKind
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.recording.backends.sink import Sink
-from tensorsleuth.recording.call_sites import CallSites, is_ours
+from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.eager.op_sites import OpSites
 from tensorsleuth.recording.eager.text_inputs import TextInputs
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
@@ -109,9 +108,8 @@ class BadReads:
             self._note(tensor, value, 4)
 
     def note_buffer_read(self, tensor: Any) -> None:
-        """Python reads a bad tensor through the buffer protocol; code of ours is not the program."""
-        if not is_ours(sys._getframe(3)):
-            self._note(tensor, tf.array_of(tensor), 4)
+        """The program reads a bad tensor through the buffer protocol."""
+        self._note(tensor, tf.array_of(tensor), 4)
 
     def _may_be_bad(self, tensor: Any) -> bool:
         is_trusted = self.trusts_rows and not self._catalog.has_gaps and not self._sink.alarm()

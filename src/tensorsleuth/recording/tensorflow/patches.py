@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.native.loader import Native
+from tensorsleuth.recording.call_sites import is_ours
 from tensorsleuth.recording.eager.feeds import BadReads
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.lazy import Lazy
@@ -262,10 +263,14 @@ def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
 
 
 def watch_values(patches: Patches, observers: Observers, bad_reads: BadReads, native: Native | None) -> None:
-    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`, `np.asarray`."""
+    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`, `np.asarray`.
+
+    NumPy drops the error of a buffer that it does not get, and asks for the array instead. There it gets the error.
+    """
+    refused: dict[int, BaseException] = {}  # the last tensor whose buffer was not given
 
     def to_numpy(self: Any) -> Any:
-        alarm = first_alarm(observers.on_python_value, self)
+        alarm = refused.pop(self._id, None) or first_alarm(observers.on_python_value, self)
         if alarm is not None:
             raise alarm
         value = real(self)
@@ -273,6 +278,13 @@ def watch_values(patches: Patches, observers: Observers, bad_reads: BadReads, na
         return value
 
     def to_buffer(tensor: Any) -> None:
+        if is_ours(sys._getframe(1)):
+            return
+        alarm = first_alarm(observers.on_python_value, tensor)
+        if alarm is not None:
+            refused.clear()
+            refused[tensor._id] = alarm
+            raise alarm
         harmless(bad_reads.note_buffer_read, tensor)
 
     real = patches.replace(tf.TensorBase, "_numpy", to_numpy)

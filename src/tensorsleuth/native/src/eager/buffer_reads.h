@@ -42,6 +42,15 @@ bool may_be_bad(Object* tensor, const Buffer& buffer) {
   return buffer.len <= kSmallRead || reads.everything || bad_rows() || !is_made(number_of(tensor, hook.id));
 }
 
+// The listener raised: the read fails with its error. NumPy drops that error and asks the tensor's `__array__` next.
+int refuse(Buffer* buffer) {
+  Object *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyBuffer_Release(buffer);
+  PyErr_Restore(type, value, traceback);
+  return -1;
+}
+
 int get_buffer(Object* tensor, Buffer* buffer, int flags) {
   int error = reads.real->get(tensor, buffer, flags);
   if (error || busy || !reads.listener || !buffer->itemsize || !may_be_bad(tensor, *buffer)) return error;
@@ -49,9 +58,8 @@ int get_buffer(Object* tensor, Buffer* buffer, int flags) {
   busy = true;
   Object* done = PyObject_Vectorcall(reads.listener, &tensor, 1, nullptr);
   busy = false;
-  if (done) Py_DecRef(done);
-  else PyErr_Clear();
-  return 0;
+  if (done) return Py_DecRef(done), 0;
+  return refuse(buffer);
 }
 
 // Tells `listener` of each bad tensor that is read, until it is None; false if this Python is laid out differently.
