@@ -13,13 +13,12 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.elementwise import OPERATOR_WORDS
-from tensorsleuth.core.ops.reductions import REDUCTIONS
-from tensorsleuth.core.ops.views import AXIS_ADDING_OPS, AXIS_REMOVING_OPS, LOSS_PASSES, NON_DATA_OPS
-from tensorsleuth.diagnose.graph.constant_folding import fold_constants
+from tensorsleuth.core.ops.views import AXIS_ADDING_OPS, AXIS_REMOVING_OPS, NON_DATA_OPS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.graph.operands import Operand, first_outputs, operands, operands_of_call, operands_of_node
 from tensorsleuth.diagnose.graph.shapes import ProcessShapes
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
+from tensorsleuth.diagnose.training.loss.scalar_end import ScalarEnd
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
@@ -28,7 +27,6 @@ CAST, MAX_CALLS_BACK = (
     "Cast",
     3,
 )  # whether a comparison holds is not looked at: what it is cast to is, a few calls later
-MAX_HOPS_TO_SCALAR = 10
 NEARBY_LINES = 5  # lines
 
 
@@ -136,7 +134,11 @@ class SquareBroadcast:
         row = [one for one in self.operands if one.shape in ((self._side,), (1, self._side))]
         if len(column) != 1 or len(row) != 1 or any(self._is_intended(one) for one in (*column, *row)):
             return False
-        return self._ends_in_scalar()
+        return self._spot is not None and ScalarEnd(self._call_graphs, self._spot, self.out).is_reached
+
+    @cached_property
+    def _spot(self) -> OpNode | None:
+        return self._neighbours.node_of(self.out)
 
     def _is_intended(self, one: Operand) -> bool:
         """Return whether the program added the axis of length one for this broadcast."""
@@ -165,7 +167,7 @@ class SquareBroadcast:
 
     def _inferred_operands(self) -> list[Operand]:
         """Return the operands; for those that were not computed, with the shape that follows from their inputs."""
-        found, spot = operands(self._call_graphs, self.out), self._neighbours.node_of(self.out)
+        found, spot = operands(self._call_graphs, self.out), self._spot
         if spot is None or spot.graph_node is None or all(one.shape is not None for one in found):
             return found
         shapes = ProcessShapes(self._call_graphs.process).around_op(spot)
@@ -174,49 +176,6 @@ class SquareBroadcast:
             one if one.shape is not None else replace(one, shape=shapes.shape_of(source))
             for one, source in zip(found, sources, strict=False)
         ]
-
-    # ---- what comes of it
-
-    def _ends_in_scalar(self) -> bool:
-        spot = self._neighbours.node_of(self.out)
-        levels = list(self._levels({spot} if spot is not None else set()))
-        own = {one for level in levels for one in level} | {spot}
-        for users in levels:
-            if any(user.type not in LOSS_PASSES | REDUCTIONS or self._meets_a_square(user, own) for user in users):
-                return False
-            if any(user.type in REDUCTIONS and self._is_scalar(user) for user in users):
-                return True
-        return False
-
-    def _levels(self, level: set[OpNode]) -> Iterator[set[OpNode]]:
-        """Yield the tensors computed from it, level by level."""
-        for _ in range(MAX_HOPS_TO_SCALAR):
-            users = {user for one in level for user in self._neighbours.consumers(one) if not user.is_gradient}
-            users = {user for user in users if not self._is_backward(user)}
-            yield users
-            level = {user for user in users if user.type in LOSS_PASSES}
-
-    def _is_backward(self, op_node: OpNode) -> bool:
-        op = self._call_graphs.calls.op(op_node.call) if op_node.function is None else None
-        return op is not None and op.forward > 0
-
-    def _is_scalar(self, op_node: OpNode) -> bool:
-        recorded = self._neighbours.recorded_outputs(op_node)
-        return any(one.shape == () for one in recorded) or (not recorded and self._reduces_all(op_node))
-
-    def _reduces_all(self, op_node: OpNode) -> bool:
-        """Return whether it reduces both axes: a loss that nothing returns is not computed, and has no row."""
-        node = op_node.graph_node
-        if node is None or op_node.function is None or node.attrs.get("keep_dims"):
-            return False
-        axes = fold_constants(op_node.function, node.inputs[1][0]) if len(node.inputs) > 1 else None
-        return axes is not None and {axis % 2 for axis in axes} == {0, 1}
-
-    def _meets_a_square(self, user: OpNode, own: set[OpNode | None]) -> bool:
-        """Return whether it is combined with another [N, N], as intended pairs are."""
-        sources = [source for slot in self._neighbours.input_ops(user) for source in slot if source not in own]
-        seen = [one for source in sources for one in self._neighbours.recorded_outputs(source)]
-        return any(one.shape == (self._side, self._side) and one.key != self.out.key for one in seen)
 
     # ---- in words
 
