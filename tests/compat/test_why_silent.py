@@ -63,13 +63,14 @@ ILLS = {
     "flat-loss": Training(update=descend(1e-12)),
     "diverging-loss": Training(wide_labels, descend(0.02)),
     "saturated-layer": Training(sigmoid_squares, descend(0.01), make=FAR),
+    "dead-layer": Training(make=(drawn(8, 16), filled(-50.0, 16), drawn(16, 1), filled(0.0, 1))),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cause", ILLS)
 def test_an_ill_is_told_alike_in_every_loop(recorded: Recorded, cause: str, kind: str) -> None:
-    if cause == "equal-weights":
+    if cause in ("equal-weights", "dead-layer"):
         skip_eager_on_2_15(kind)
     found = diagnosis(recorded, lambda: KINDS[kind](ILLS[cause]))
     assert [one.cause for one in found.findings] == [cause]
@@ -105,6 +106,8 @@ HEALTHY = {
     "a last layer of zeros": Training(make=(*Training().make[:2], filled(0.0, 16, 1), filled(0.0, 1))),
     "a term that is annealed": Training(annealed),
     "a loss below zero": Training(likelihood, descend(0.01)),
+    "most units off": Training(make=(drawn(8, 16), filled(-0.8, 16), drawn(16, 1), filled(0.0, 1))),
+    "a hinge that is met": Training(lambda some, x, y: squares(some, x, y) + tf.reduce_mean(tf.nn.relu(some[2] - 9.0))),
     "one step": Training(steps=1),
     "three steps that are not applied": Training(steps=3, update=leave),
 }
@@ -185,7 +188,24 @@ def large_rate() -> None:
         optimizer.apply_gradients(zip(differentiate(some, at)[1], some, strict=True))
 
 
+def deep(bias: float, at_step: int = 0) -> None:
+    """Three layers that one line runs, one of which dies in a step; the others live on by a shortcut."""
+    some = [(tf.Variable(drawn(8, 8)()), tf.Variable(tf.ones(8))) for _ in range(3)]
+    last = tf.Variable(drawn(8, 1)())
+    flat = [one for pair in some for one in pair] + [last]
+    for number, at in enumerate(training_loops.batches(30)):
+        if number == at_step:
+            some[1][1].assign(tf.fill([8], bias))
+        with tf.GradientTape() as tape:
+            x = tf.constant(X[at])
+            for kernel, shift in some:
+                x = tf.nn.relu(x @ kernel + shift) if kernel is some[1][0] else x + tf.nn.relu(x @ kernel + shift)
+            loss = tf.reduce_mean(tf.square(x @ last - Y[at]))
+        descend(0.01)(flat, tape.gradient(loss, flat))
+
+
 OF_ONE_KIND = {
+    "dead-layer": [lambda: deep(-90.0), lambda: deep(-90.0, 15)],
     "gradients-not-applied": [exhausted_pairs, forgotten_in_train_step],
     "equal-weights": [zeros_in_keras],
     "softmax-of-one": [softmax_of_one_in_keras],
@@ -199,7 +219,7 @@ OF_ONE_KIND = {
     ("cause", "program"), [(cause, program) for cause, several in OF_ONE_KIND.items() for program in several]
 )
 def test_an_ill_of_one_kind_of_loop(recorded: Recorded, cause: str, program: Callable[[], None]) -> None:
-    if program is large_rate:
+    if program is large_rate or cause == "dead-layer":
         skip_eager_on_2_15("eager")
     found = diagnosis(recorded, program)
     assert [one.cause for one in found.findings] == [cause]
@@ -310,7 +330,12 @@ def warm_restarts() -> None:
         descend(float(rate))(some, differentiate(some, at)[1])
 
 
+def a_layer_that_comes_back() -> None:
+    deep(1.0, 15)
+
+
 MEANT = [
+    a_layer_that_comes_back,
     frozen_base,
     weights_that_come_back_from_numpy,
     gathered_gradients,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+import numpy as np
+
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import EagerOp
 from tensorsleuth.core.layout.rows import EventFlag
@@ -23,6 +25,21 @@ def differentiated_eager_ops(process: ProcessTrace, types: Container[str]) -> It
         found = rows_of_eager_op(process, op, op.outputs - 1) if op.type in types else None
         if found is not None:
             yield found
+
+
+def rows_by_layer(process: ProcessTrace, rows: Array) -> Iterator[tuple[OpNode, Array]]:
+    """Yield the rows of an op one layer at a time: the first of each step, the second of each step, and so on.
+
+    Layers that a program runs in one line, as in a loop over them, are one op in the catalogue.
+    """
+    rows = rows[np.argsort(rows["step"], kind="stable")]  # of eager code, the number of the call
+    steps = process.steps_of_calls(rows["step"].astype(np.int64))
+    places = np.arange(len(rows)) - np.searchsorted(steps, steps)
+    for place in np.unique(places):
+        part = rows[places == place]
+        tensor = process.tensor(int(part[0]["tensor"]))
+        if tensor is not None:
+            yield OpNode(tensor.type, uids=(uid_of(part[0]),), call=int(part["step"][0])), part
 
 
 def rows_of_eager_op(process: ProcessTrace, op: EagerOp, output: int = 0) -> tuple[OpNode, Array] | None:

@@ -12,10 +12,12 @@ from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.activations import RELUS
 from tensorsleuth.core.ops.elementwise import DEAD_UNIT_PASSES
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
+from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_WEIGHTS, TrainingGraph, element_counts
 from tensorsleuth.diagnose.health_words import describe_health
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
+from tensorsleuth.diagnose.training.eager_ops import differentiated_eager_ops, rows_by_layer
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
@@ -56,12 +58,22 @@ class DeadLayer:
 
 def dead_layers(training_graph: TrainingGraph) -> Iterator[DeadLayer]:
     """Yield the layers that are dead at the end."""
-    process = training_graph.process
-    for spot, rows in training_graph.output_rows(training_graph.forward_ops(RELUS)).items():
-        dead = _dead_at_the_end(process, rows, _is_made_of_nan(training_graph, spot, rows))
-        hidden = training_graph.weights_of(spot) and training_graph.feeds_next_layer(spot, DEAD_UNIT_PASSES)
-        if dead >= FEWEST_STEPS and hidden:
+    for spot, rows in _relus(training_graph):
+        dead = _dead_at_the_end(training_graph.process, rows, _is_made_of_nan(training_graph, spot, rows))
+        if dead >= FEWEST_STEPS and _is_hidden(training_graph, spot):
             yield DeadLayer(training_graph, spot, rows, dead)
+
+
+def _relus(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, Array]]:
+    yield from training_graph.output_rows(training_graph.forward_ops(RELUS)).items()
+    for _, rows in differentiated_eager_ops(training_graph.process, RELUS):
+        yield from rows_by_layer(training_graph.process, rows)
+
+
+def _is_hidden(training_graph: TrainingGraph, op_node: OpNode) -> bool:
+    """Return whether it is computed from weights, and other weights multiply its output."""
+    before = (one.type for one in training_graph.neighbours.ancestors(op_node, MAX_HOPS_TO_WEIGHTS))
+    return any(kind in VARIABLE_READS for kind in before) and training_graph.feeds_next_layer(op_node, DEAD_UNIT_PASSES)
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
