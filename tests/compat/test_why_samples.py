@@ -13,6 +13,7 @@ from tests.compat.kerases import KERASES
 from tests.compat.looking import marked
 
 import tensorsleuth
+from tensorsleuth.recording.tensorflow import internals as private_tf
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -20,6 +21,12 @@ RNG = np.random.default_rng(8)
 X = RNG.normal(size=(128, 6)).astype("float32")
 CLASSES = (X @ RNG.normal(size=(6, 3))).argmax(1).astype("int32")
 BATCH, STEPS = 16, 8
+
+
+NOT_ON_2_15 = pytest.mark.skipif(
+    private_tf.version() < (2, 16), reason="eager ops of TensorFlow 2.15 read variables unseen; docs/transformers.md"
+)
+EAGER_OR_GRAPH = [pytest.param("eager", marks=NOT_ON_2_15), "graph"]
 
 
 def told(trace: Trace) -> list[tuple[str, str, int | None]]:
@@ -55,15 +62,17 @@ def run(step: Callable[..., Any], *data: Any, steps: int = STEPS) -> None:
 # ---- ops over the batch
 
 
+@pytest.mark.parametrize("kind", EAGER_OR_GRAPH)
 @pytest.mark.parametrize("axis", [0, -1])
-def test_a_softmax_over_the_batch(recorded: Recorded, axis: int) -> None:
+def test_a_softmax_over_the_batch(recorded: Recorded, axis: int, kind: str) -> None:
     first = weight(6, 3)
 
     def loss(x: Any, labels: Any) -> Any:
         shares = tf.nn.softmax(x @ first, axis=axis)  # shares
-        return -tf.reduce_mean(tf.math.log(tf.gather(shares, labels, batch_dims=1) + 1e-6))
+        return -tf.reduce_mean(tf.reduce_sum(tf.math.log(shares + 1e-6) * tf.one_hot(labels, 3), axis=1))
 
-    step = training(loss, [first])
+    loss.weights = [first]  # type: ignore[attr-defined]
+    step = training(loss, [first]) if kind == "graph" else eager(loss)
     found = told(recorded(lambda: run(step, X, CLASSES)))
     assert found == ([("batch-mixed", "error", marked("shares"))] if axis == 0 else [])
 
@@ -140,6 +149,94 @@ def test_batch_normalisation_by_hand(recorded: Recorded) -> None:
 
     step = training(loss, [first, last])
     assert told(recorded(lambda: run(step, X, CLASSES))) == []
+
+
+# ---- scores of one unit, [samples, time, 1]
+
+
+def pooled_by(axis: int, stacked: bool, keys: int = 5) -> Callable[[Any, Any], Any]:
+    """The loss of a model that pools over time, or over a list of parts, by scores of a layer with one unit."""
+    scores, last = weight(6, 1), weight(6, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        if stacked:
+            parts = tf.unstack(x[:, :keys], axis=1)
+            shares = tf.nn.softmax(tf.stack([tf.tanh(part @ scores) for part in parts]), axis=axis)  # stacked
+            pooled = tf.concat([shares[at] * part for at, part in enumerate(parts)], axis=1)[:, :6]
+        else:
+            shares = tf.nn.softmax(x[:, :keys] @ scores, axis=axis)  # summed over time
+            pooled = tf.reduce_sum(shares * x[:, :keys], axis=1)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, pooled @ last))
+
+    loss.weights = [scores, last]  # type: ignore[attr-defined]
+    return loss
+
+
+def eager(loss_of: Any, rate: float = 0.05) -> Callable[..., Any]:
+    def step(*batch: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(*batch)
+        for one, gradient in zip(loss_of.weights, tape.gradient(loss, loss_of.weights), strict=True):
+            one.assign_sub(rate * gradient)
+
+    return step
+
+
+UNIT_AXES = [("stacked", -1, "softmax-of-one"), ("stacked", 0, None), ("summed over time", 2, "softmax-of-one")]
+UNIT_AXES += [("summed over time", 1, None), ("summed over time", 0, "batch-mixed")]
+
+
+@pytest.mark.parametrize("kind", EAGER_OR_GRAPH)
+@pytest.mark.parametrize(("mark", "axis", "cause"), UNIT_AXES)
+def test_attention_by_one_unit(recorded: Recorded, mark: str, axis: int, cause: str | None, kind: str) -> None:
+    loss: Any = pooled_by(axis, mark == "stacked")
+    step = training(loss, loss.weights) if kind == "graph" else eager(loss)
+    found = told(recorded(lambda: run(step, TOKENS, CLASSES)))
+    assert found == ([(cause, "error", marked(mark))] if cause else [])
+
+
+def test_attention_to_one_key_and_a_mixture_of_one_part(recorded: Recorded) -> None:
+    loss: Any = pooled_by(1, False, keys=1)
+    assert told(recorded(lambda: run(eager(loss), TOKENS, CLASSES))) == []
+    gate, expert = weight(6, 1), weight(6, 3)
+
+    def mixture(x: Any, labels: Any) -> Any:
+        shares = tf.nn.softmax(tf.einsum("btd,de->bte", x, gate))
+        made = tf.reduce_sum(shares[..., None] * tf.einsum("btd,de->bte", x, expert)[:, :, None], axis=2)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.reduce_mean(made, 1)))
+
+    assert told(recorded(lambda: run(training(mixture, [gate, expert]), TOKENS, CLASSES))) == []
+
+
+# ---- norms
+
+
+def normed(of: Callable[[Any], Any]) -> Any:
+    first, last = weight(6, 4), weight(4, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, of(x @ first) @ last))
+
+    loss.weights = [first, last]  # type: ignore[attr-defined]
+    return loss
+
+
+NORMS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda h: tf.math.l2_normalize(h),  # whole
+    "by hand": lambda h: 9.0 * h / (tf.norm(h) + 1e-6),  # by hand
+    "each": lambda h: tf.math.l2_normalize(h, axis=-1),
+    "columns": lambda h: tf.math.l2_normalize(h - tf.reduce_mean(h, 0), axis=0),
+    "spread": lambda h: h * tf.sqrt(tf.reduce_mean(tf.square(h))),
+}
+
+
+@pytest.mark.parametrize("kind", EAGER_OR_GRAPH)
+@pytest.mark.parametrize("name", NORMS)
+def test_a_norm_of_the_whole_batch(recorded: Recorded, name: str, kind: str) -> None:
+    loss = normed(NORMS[name])
+    step = training(loss, loss.weights) if kind == "graph" else eager(loss)
+    found = told(recorded(lambda: run(step, X, CLASSES)))
+    assert found == ([("batch-mixed", "error", marked(name))] if name in ("whole", "by hand") else [])
 
 
 # ---- labels

@@ -16,7 +16,8 @@ LOSS_ENDS = LOSS_REDUCTIONS | {"AddV2", "Mul", "RealDiv", "DivNoNan", "Neg", "Sq
 
 SPARSE_CROSS_ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"  # takes class numbers
 CROSS_ENTROPIES = frozenset([SPARSE_CROSS_ENTROPY, "SoftmaxCrossEntropyWithLogits"])  # losses from logits
-SOFTMAXES = CROSS_ENTROPIES | {"Softmax", "LogSoftmax"}  # they compute a softmax
+PLAIN_SOFTMAXES = frozenset(["Softmax", "LogSoftmax"])  # over the last axis
+SOFTMAXES = CROSS_ENTROPIES | PLAIN_SOFTMAXES  # they compute a softmax
 
 # The activations that turn logits into probabilities, with the names that users know.
 SQUASHING_OPS = {"Softmax": "softmax", "Sigmoid": "sigmoid"}

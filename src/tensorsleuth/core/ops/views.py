@@ -23,6 +23,7 @@ SLICES = frozenset(["Slice", "StridedSlice"])  # a part of each axis
 SPLITS = frozenset(["Split", "SplitV"])  # parts along one axis, one for each output
 PADS = frozenset(["Pad", "PadV2"])  # add a constant around their input
 REPEATS = frozenset(["Tile", "BroadcastTo"])  # copy their input along an axis
+JOINS = frozenset(["Pack", "ConcatV2"])  # several tensors become one
 CUTS_AND_JOINS = SLICES | PADS | {"ConcatV2"}  # change the length of an axis
 PARTS = SLICES | SPLITS | {"Unpack", "ConcatV2"}  # queries, keys and values out of one product
 SHIFTS = frozenset(["Roll", "Reverse", "ReverseV2"])  # move elements along an axis

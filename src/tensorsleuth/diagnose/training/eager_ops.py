@@ -17,12 +17,16 @@ from tensorsleuth.trace.dataflow.observed_tensor import uid_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
 
-def differentiated_eager_ops(process: ProcessTrace, types: Container[str]) -> Iterator[tuple[OpNode, Array]]:
-    """Yield the ops of these types that tapes differentiated, each with the rows of its last output."""
+def differentiated_eager_ops(
+    process: ProcessTrace, types: Container[str], output: int | None = None
+) -> Iterator[tuple[OpNode, Array]]:
+    """Yield the ops of these types that tapes differentiated, each with the rows of an output, else of its last."""
     ops = process.catalogue.eager
     for number in sorted({op.forward for op in ops.values() if op.forward > 0} & ops.keys()):
         op = ops[number]
-        found = rows_of_eager_op(process, op, op.outputs - 1) if op.type in types else None
+        found = (
+            rows_of_eager_op(process, op, op.outputs - 1 if output is None else output) if op.type in types else None
+        )
         if found is not None:
             yield found
 

@@ -1,4 +1,8 @@
-"""A softmax over a single unit: its output is 1 whatever the model computes."""
+"""A softmax over a single unit: its output is 1 whatever the model computes.
+
+As attention to a single key it is meant. It is not if the weights come from one unit, and another axis is summed with
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.eager_ops import differentiated_eager_ops
+from tensorsleuth.diagnose.training.loss.unit_scores import weighs_along_another_axis
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS, MIN_ROWS = 4, 2
@@ -22,8 +27,12 @@ WEIGHINGS = PRODUCTS | {"Mul"}  # attention to a single key, a mixture of a sing
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     for spot, rows in _softmaxes(training):
-        if len(rows) >= FEWEST_STEPS and _is_over_one(process, rows) and not _weighs(training, spot):
+        if len(rows) < FEWEST_STEPS:
+            continue
+        if _is_over_one(process, rows) and not _weighs(training, spot):
             yield _finding(training, spot, rows)
+        elif weighs_along_another_axis(training, spot):
+            yield _axis_finding(training, spot, rows)
 
 
 RULE = Rule(
@@ -74,6 +83,26 @@ def _finding(training_graph: TrainingGraph, op_node: OpNode, rows: Array) -> Rul
     )
 
 
+def _axis_finding(training_graph: TrainingGraph, op_node: OpNode, rows: Array) -> RuleFinding:
+    shape = list(training_graph.process.shape_of(rows[0]) or ())
+    why = (
+        f"takes the softmax of {shape} over the last axis, which is a single unit, and weighs the elements of another "
+        "axis with it: every weight is 1, so nothing is chosen, and the layer that makes the scores learns nothing"
+    )
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_AXIS,
+        frame=training_graph.frame(op_node),
+        op=op_node.type,
+        step=0,
+        evidence=(text_evidence("out", op_node.type, f"{shape} in all {len(rows):,} steps"),),
+    )
+
+
+_AXIS = (
+    "take the softmax over the axis that is summed afterwards: axis=1 of [batch, time, 1], axis=0 of [parts, batch, 1]"
+)
 _TWO = (
     "for two classes use a sigmoid with a binary cross-entropy (Dense(1, activation='sigmoid')), or a softmax over two "
     "units with labels 0 and 1"
