@@ -20,9 +20,9 @@ WORDS, TAGS, LENGTH, WIDTH, PAD, STEPS = 30, 5, 12, 16, 0, 6
 random = np.random.default_rng(5)
 
 
-def texts(rows: int = 16) -> Any:
+def texts(rows: int = 16, shortest: int = 4) -> Any:
     ids = 1 + (random.integers(0, WORDS, (rows, 1)) + 2 * np.arange(LENGTH)) % (WORDS - 1)
-    ids[np.arange(LENGTH)[None] >= random.integers(4, LENGTH + 1, (rows, 1))] = PAD
+    ids[np.arange(LENGTH)[None] >= random.integers(shortest, LENGTH + 1, (rows, 1))] = PAD
     return ids.astype(np.int32)
 
 
@@ -52,8 +52,8 @@ def said(trace: Trace) -> list[str]:
     return [one.summary for one in (*found.findings, *found.notes) if one.cause == "loss-padding"]
 
 
-def fitted(keras: Any, weights: Weights | None, mask_zero: bool = False) -> None:
-    ids, layers = texts(96), keras.layers
+def fitted(keras: Any, weights: Weights | None, mask_zero: bool = False, shortest: int = 4) -> None:
+    ids, layers = texts(96, shortest), keras.layers
     model = keras.Sequential([layers.Embedding(WORDS, WIDTH, mask_zero=mask_zero), layers.Dense(TAGS)])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     weighed = {} if weights is None else {"sample_weight": weights(ids)}
@@ -66,6 +66,16 @@ def test_sample_weight_that_is_nowhere_0(recorded: Recorded, name: str, dtype: A
     keras = kerases.load(name)
     [found] = said(recorded(lambda: fitted(keras, lambda ids: ones(ids).astype(dtype))))
     assert "of x, with y as labels, weighed by sample_weight, which is nowhere 0: expected padding to weigh" in found
+
+
+@pytest.mark.parametrize(("shortest", "severity"), [(4, "error"), (LENGTH - 4, "note")])
+@pytest.mark.parametrize("name", KERASES)
+def test_a_little_padding_is_a_note(recorded: Recorded, name: str, shortest: int, severity: str) -> None:
+    """Where nearly all labels are tokens, these decide what is learned, as in the published miniature GPT."""
+    trace = recorded(lambda: fitted(kerases.load(name), None, shortest=shortest))
+    found = tensorsleuth.diagnose(trace)
+    told = [(one.cause, one.severity) for one in (*found.findings, *found.notes)]
+    assert told == [("loss-padding", severity)]
 
 
 @pytest.mark.parametrize("name", KERASES)

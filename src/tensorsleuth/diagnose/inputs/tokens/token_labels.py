@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tensorsleuth.analyze.attention.input_names import program_input_name
@@ -23,6 +23,7 @@ from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
 SHIFTED_TWICE_FIX = "pass labels=input_ids: the model shifts them itself, once more than the data did"
 IGNORE_PADDING_FIX = "set labels to -100 where there is padding (the mask is 0): this loss leaves those out"
+MIN_PADDING_SHARE = 0.25  # of the labels: with less, tokens still decide what is learned, and it is a note
 WEIGH_PADDING_FIX = (
     "weigh what is padding (id {pad}) with 0: now all positions weigh the same, as if there were no weights"
 )
@@ -89,7 +90,16 @@ def _with_labels(
                 f"labels{ways.get(rule, '')}"
             )
             frame = site.frame if site is not None else model_inputs.entry(op_node)
-            yield token_finding(found, does, frame, op_node.type, change=changes[rule])
+            sure_of = (
+                rule != "loss-padding" or _padding_share(map(partial(judge, rule=rule), kept)) >= MIN_PADDING_SHARE
+            )
+            yield token_finding(found, does, frame, op_node.type, sure=sure_of, change=changes[rule])
+
+
+def _padding_share(judged: Iterable[list[Violation] | None]) -> float:
+    """Return the share of padding among all labels of the batches that have some in it."""
+    found = [one for several in judged for one in several or () if one.rule == "loss-padding" and one.total]
+    return sum(one.broken or 0 for one in found) / max(sum(one.total or 0 for one in found), 1)
 
 
 def _shifts_labels(logits: Slices, labels: Slices) -> bool:
