@@ -86,6 +86,15 @@ class Neighbours:
             ]
         return [list(self._ops_of_uid(uid)) for uid in self._call_graphs.calls.inputs(op_node.call)]
 
+    def variable_of(self, read: OpNode) -> int | None:
+        """Return the handle of the variable that an op reads in its call."""
+        uids = self._call_graphs.calls.inputs(read.call) if read.call >= 0 else []
+        if read.instance is None:
+            return uids[0] if uids else None
+        slots = self._call_graphs.flow.input_sources(read.instance, read.node_index)
+        arguments = (source.argument for source in slots[0]) if slots else iter(())
+        return next((uids[at] for at in arguments if 0 <= at < len(uids)), None)
+
     def site(self, op_node: OpNode) -> Site | None:
         node = op_node.graph_node
         sites = self._call_graphs.process.catalogue.sites

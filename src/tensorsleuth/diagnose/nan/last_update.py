@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.diagnose.nan.history import ValueGrowth, handles_of, over_steps
 from tensorsleuth.diagnose.nan.variable_jump import VariableJump, last_jump
@@ -17,6 +18,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableWrite
 
 MAX_READS = 400
+MAX_HOPS_TO_RATE = 12  # ops from the write of a weight
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,36 @@ def last_update(case: Case) -> WeightUpdate | None:
         write = variables.last_write(handle, read.call) if handle is not None else None
         if write is None or write.site is None or write.site.frame is None or handle is None:
             continue
-        optimizer = _optimizer(case, write, weights)
-        frame = optimizer[0] if optimizer is not None else write.site.frame
-        rate = optimizer[1] if optimizer is not None else _tf1_learning_rate(write)
-        jump = optimizer[2] if optimizer is not None else None
-        return WeightUpdate(variables.name(handle), frame, rate, growth, [read], jump)
+        return _update(case, write, weights, growth, [read])
     return None
+
+
+def update_of(case: Case, handle: int) -> WeightUpdate | None:
+    """Return the last update of one variable before the case."""
+    write = case.finder.variables.last_write(handle, case.out.call)
+    return _update(case, write, _weights(case), None, []) if write is not None and write.site is not None else None
+
+
+def _update(
+    case: Case,
+    write: VariableWrite,
+    reads: list[tuple[ObservedTensor, ValueGrowth | None]],
+    growth: ValueGrowth | None,
+    evidence: list[ObservedTensor],
+) -> WeightUpdate:
+    optimizer, site = _optimizer(case, write, reads), write.site
+    frame = optimizer[0] if optimizer is not None else site.frame if site is not None else None
+    rate = optimizer[1] if optimizer is not None else _tf1_learning_rate(write)
+    jump = optimizer[2] if optimizer is not None else None
+    return WeightUpdate(case.finder.variables.name(write.handle), frame, rate, growth, evidence, jump)
+
+
+def jump_at(weight_update: WeightUpdate, step: int) -> VariableJump | None:
+    """Return the rise of the learning rate at a step, if a line of the program wrote it."""
+    jump = weight_update.rate_jump
+    if jump is None or jump.frame is None or jump.step is None or jump.after < jump.before:
+        return None
+    return jump if abs(step - jump.step) <= 1 else None
 
 
 def first_reads(case: Case) -> Iterator[tuple[int, ObservedTensor]]:
@@ -79,9 +105,10 @@ def _tf1_learning_rate(variable_write: VariableWrite) -> float | None:
 def _weights(case: Case) -> list[tuple[ObservedTensor, ValueGrowth | None]]:
     """Return the variables that the last steps read, with their growth."""
     events, process = case.process.events, case.process
-    time = case.out.row["time"] if case.out.row is not None else 0
+    time, step = (case.out.row["time"], case.out.row["step"]) if case.out.row is not None else (0, 0)
     reads = np.array(sorted(_read_ids(case)), np.uint32)
-    rows: Any = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
+    until = (events["time"] <= time) | (events["step"] == step)  # the ops of a call run in any order
+    rows: Any = events[np.isin(events["tensor"], reads) & until] if len(reads) else []
     whose: Any = handles_of(process, rows) if len(rows) else []
     last = {(int(row["tensor"]), int(handle)): row for row, handle in zip(rows, whose, strict=True)}
     # what an op reads by itself is noted after what it made
@@ -111,22 +138,51 @@ def _optimizer(
 ) -> tuple[Frame, float | None, VariableJump | None] | None:
     """Return the line that made the Keras optimizer of the weights, its learning rate, and the rate's last jump."""
     variables = case.finder.variables
-    for handle in variables.find_by_name("learning_rate"):
-        frame = variables.creation_line(handle)
-        if frame is not None and _is_read_for(case, handle, variable_write):
-            rates = [read for read, _ in reads if read.has_range and variables.handle_of(read) == handle]
-            jump = last_jump(case, handle, rates[-1]) if rates else None
-            return frame, rates[-1].max if rates else None, jump
-    return None
+    handle = _rate_of(case, variable_write)
+    frame = variables.creation_line(handle) if handle is not None else None
+    if handle is None or frame is None:
+        return None
+    rates = [read for read, _ in reads if read.has_range and variables.handle_of(read) == handle]
+    jump = last_jump(case, handle, rates[-1]) if rates else None
+    return frame, rates[-1].max if rates else None, jump
 
 
-def _is_read_for(case: Case, handle: int, variable_write: VariableWrite) -> bool:
-    """Does the call that writes the weights take this learning rate; in eager code, does the same line."""
+def _rate_of(case: Case, variable_write: VariableWrite) -> int | None:
+    """Return the learning rate that a write was computed with, of all optimizers that the program made."""
+    rates = list(case.finder.variables.find_by_name("learning_rate"))
+    computed = _variables_behind(case, variable_write) if len(rates) > 1 else set()
+    found = [handle for handle in rates if handle in computed]
+    if found or not rates:
+        return next(iter(found), None)
+    reads = {handle: _last_read_for(case, handle, variable_write) for handle in rates}
+    last = max(rates, key=lambda handle: reads[handle])
+    return last if reads[last] >= 0 else None
+
+
+def _variables_behind(case: Case, variable_write: VariableWrite) -> set[int | None]:
+    """Return the variables that a node which writes was computed from; none of eager code."""
+    writes = (variable_write, *case.finder.variables.writes(case.out.call, variable_write.handle))
+    for write in writes:  # of compiled code only the call that went bad was seen from inside
+        function = case.process.catalogue.functions.get(write.instance.function) if write.instance is not None else None
+        if write.node is not None and function is not None:
+            number = function.number(write.node)
+            node = OpNode(write.op, write.instance, function, number, call=write.call)
+            found = case.neighbours.ancestors(node, MAX_HOPS_TO_RATE)
+            return {case.neighbours.variable_of(one) for one in found if one.type in VARIABLE_READS}
+    return set()
+
+
+def _last_read_for(case: Case, handle: int, variable_write: VariableWrite) -> int:
+    """Return the call that took a learning rate for a write: the same call, or the last one in its line; else -1."""
     calls, sites = case.finder.call_graphs.calls, case.process.catalogue.sites
     takers = calls.consumers(handle)
     if variable_write.call in takers:
-        return True
+        return variable_write.call
     frame = variable_write.site.frame if variable_write.site is not None else None
-    before = (calls.op(call) for call in takers if call < variable_write.call)
-    places = (sites.get(op.site) for op in before if op is not None)
-    return any(site is not None and site.frame == frame for site in places)
+    before = [call for call in takers if call < variable_write.call]
+    for call in reversed(before):
+        op = calls.op(call)
+        site = sites.get(op.site) if op is not None else None
+        if site is not None and site.frame == frame:
+            return call
+    return -1

@@ -18,12 +18,15 @@ from pkgutil import walk_packages
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.fed_data import MENDED_BY_SCALING, with_data_scale
 from tensorsleuth.diagnose.nan.variable_jump import jump_of_input
+from tensorsleuth.diagnose.nan.weight_explosion import with_weight_explosion
 from tensorsleuth.diagnose.needs import Need, recorded_parts
 
 CAUSES_OF_SIZE = (
     *("exp-overflow", "softmax-by-hand", "logsumexp-by-hand", "sinh-overflow"),
     *("product-overflow", "sum-overflow", "pow-overflow", "half-overflow"),
 )
+
+TRAINING_PARTS = Need.TRAINING | Need.EAGER_GRADIENTS  # without gradients nothing throws the weights
 
 CauseMatcher = Callable[[Case], Explanation | None]
 
@@ -59,11 +62,19 @@ def explain(case: Case) -> tuple[Case, Explanation] | None:
     surest = max(told, key=lambda pair: pair[1].confidence, default=None)
     if surest is not None and surest[1].cause in OUTSIDE_DOMAIN:
         surest = _first_in_chain(told)
-    if surest is None:
-        return None
-    jumped = _with_jump(*surest)
-    is_scaled = jumped is not surest[1] or jumped.cause not in MENDED_BY_SCALING
-    return surest[0], jumped if is_scaled else with_data_scale(*surest)
+    judged, story = surest if surest is not None else (case, None)
+    if story is not None and (jumped := _with_jump(judged, story)) is not story:
+        return judged, jumped
+    story = with_weight_explosion(judged, story) if _trains(case) else story
+    if story is not None and story.cause in MENDED_BY_SCALING:
+        story = with_data_scale(judged, story)
+    return (judged, story) if story is not None else None
+
+
+def _trains(case: Case) -> bool:
+    """Return whether weights may have been updated before."""
+    is_computed = not (case.origin.from_outside or case.origin.from_infinity) and case.variable_write is None
+    return is_computed and bool(TRAINING_PARTS & case.process.cached(recorded_parts))
 
 
 def _first_in_chain(told: list[tuple[Case, Explanation]]) -> tuple[Case, Explanation]:

@@ -6,8 +6,7 @@ import math
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.history import ValueGrowth
-from tensorsleuth.diagnose.nan.last_update import WeightUpdate, last_update
-from tensorsleuth.diagnose.nan.variable_jump import VariableJump
+from tensorsleuth.diagnose.nan.last_update import WeightUpdate, jump_at, last_update
 from tensorsleuth.diagnose.needs import Need
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
@@ -43,7 +42,7 @@ def _training(case: Case) -> Explanation | None:
     if update is None or growth is None or (update.growth is None and growth.unit == "call"):
         return _python_loop(case)
     rate = f" (learning rate {update.learning_rate:.3g})" if update.learning_rate is not None else ""
-    jump = _jump_behind(update, growth)
+    jump = jump_at(update, growth.start)
     why = (
         f"updates the weights by too much{rate}: {f'{jump}, and ' if jump is not None else ''}"
         f"{_grown_name(case, update)} grew about {growth.rate:.3g}× a {growth.unit} from {growth.unit} {growth.start} "
@@ -59,14 +58,6 @@ def _training(case: Case) -> Explanation | None:
         evidence=tuple(update.weights[:2]),
         is_timed=growth.unit == "step",
     )
-
-
-def _jump_behind(weight_update: WeightUpdate, value_growth: ValueGrowth) -> VariableJump | None:
-    """Return the jump of the learning rate, if the growth began with it and a line of the program wrote it."""
-    jump = weight_update.rate_jump
-    if jump is None or jump.frame is None or jump.step is None or jump.after < jump.before:
-        return None
-    return jump if abs(value_growth.start - jump.step) <= 1 else None
 
 
 def _python_loop(case: Case) -> Explanation | None:
