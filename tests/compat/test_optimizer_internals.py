@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context
 from tests.compat.looking import in_graph
@@ -45,6 +47,33 @@ def test_our_pass_is_the_last_of_the_last_round(recorded: Callable[..., Trace]) 
     assert Counter(bare) - Counter(watched) == Counter()
     assert added["SleuthProbe"] >= 2 and added["SleuthCall"] == 1
     assert set(added) - {"_EagerConst", "_Retval"} == {"SleuthProbe", "SleuthCall", "_Arg"}  # those two: the number
+
+
+POOLS = {
+    "max_pool": lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"),
+    "max_pool_3d": lambda x: tf.nn.max_pool3d(x[:, None], (1, 2, 2), (1, 2, 2), "VALID"),
+    "average": lambda x: tf.nn.avg_pool2d(x, 2, 2, "VALID"),
+    "norm": lambda x: tf.nn.local_response_normalization(x, 2),
+    "batch norm": lambda x: tf.compat.v1.nn.fused_batch_norm(x, tf.ones([16]), tf.ones([16]))[0],
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_a_gradient_is_computed_by_the_kernel_of_the_bare_program(name: str, recorded: Callable[..., Trace]) -> None:
+    """oneDNN rewrites an op and its gradient as a pair, after our pass, and only if nothing is between them."""
+    image = np.arange(384, dtype="float32").reshape(2, 8, 8, 3)
+    kernel = np.ones([3, 3, 3, 16], "float32")
+
+    @tf.function
+    def step(image: Any) -> Any:
+        pooled = POOLS[name](tf.nn.relu(tf.nn.conv2d(image, kernel, 1, "SAME")))
+        return tf.gradients(tf.reduce_sum(pooled * pooled), [image])
+
+    step(image)
+    bare = optimized_nodes(step, image)
+    watched: list[str] = []
+    recorded(lambda: watched.extend(optimized_nodes(step, image)))
+    assert len(bare) > 5 and Counter(bare) - Counter(watched) == Counter()
 
 
 def test_names_in_debug_info_survive_inlining(recorded: Callable[..., Trace]) -> None:

@@ -74,13 +74,38 @@ string normal(string_view input) {  // "node:0" and "node" are the same tensor
   return string(ends_with(input, ":0") ? input.substr(0, input.size() - 2) : input);
 }
 
+// Once our pass is done, oneDNN gives such a gradient what its forward op has worked out, if an edge joins the two.
+// With a probe between them both run as TensorFlow's own kernels, several times as slow.
+string_view paired_forward_op(string_view gradient) {
+  if (gradient == "MaxPoolGrad") return "MaxPool";
+  if (gradient == "MaxPool3DGrad") return "MaxPool3D";
+  return gradient == "LRNGrad" ? "LRN" : "";
+}
+
+using Probes = std::unordered_map<string, string>;  // by the tensor that they examine
+using OutputsByOp = std::unordered_map<string_view, std::unordered_set<string>>;
+
+// Returns the first outputs of the forward ops that have a gradient with which they are paired.
+OutputsByOp paired_outputs(const std::vector<Node>& nodes) {
+  OutputsByOp outputs;
+  for (const Node& node : nodes)
+    if (auto forward = paired_forward_op(node.op); !forward.empty()) outputs[forward];
+  if (outputs.empty()) return outputs;
+  for (const Node& node : nodes)
+    if (auto found = outputs.find(node.op); found != outputs.end()) found->second.emplace(node.name);
+  return outputs;
+}
+
 // Returns the node with some inputs redirected to probes.
-string redirected(const Node& node, const std::unordered_map<string, string>& probes) {
+string redirected(const Node& node, const Probes& probes, const OutputsByOp& paired) {
   string out;
   wire::Reader reader(node.whole);
   wire::Field field;
+  auto kept = paired.find(paired_forward_op(node.op));
   while (reader.next(&field)) {
-    auto probe = field.number == 3 ? probes.find(normal(field.bytes)) : probes.end();
+    string input = field.number == 3 ? normal(field.bytes) : "";
+    bool keeps = kept != paired.end() && kept->second.count(input);
+    auto probe = input.empty() || keeps ? probes.end() : probes.find(input);
     if (probe == probes.end()) out.append(field.whole);
     else wire::put_bytes(&out, 3, probe->second);
   }
@@ -112,7 +137,7 @@ bool add_probes(string_view bytes, string* out) {
   }
   labels::Reordered reordered(graph.nodes);
   labels::Loops loops(graph.nodes);
-  std::unordered_map<string, string> probes;
+  Probes probes;
   std::vector<string> made;
   std::unordered_set<string> names;
   for (const Node& node : graph.nodes) {
@@ -147,7 +172,8 @@ bool add_probes(string_view bytes, string* out) {
     }
   }
   if (made.empty()) return false;
-  for (const Node& node : graph.nodes) wire::put_bytes(out, 1, redirected(node, probes));
+  OutputsByOp paired = paired_outputs(graph.nodes);
+  for (const Node& node : graph.nodes) wire::put_bytes(out, 1, redirected(node, probes, paired));
   for (const string& probe : made) wire::put_bytes(out, 1, probe);
   for (string_view other : graph.others) out->append(other);
   return true;
