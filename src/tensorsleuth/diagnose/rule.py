@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis, Evidence, Finding
 from tensorsleuth.diagnose.expressions import marked
+from tensorsleuth.diagnose.needs import Need, recorded_parts
 from tensorsleuth.diagnose.source_lines import position_of_step, source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
+
+if TYPE_CHECKING:
+    from tensorsleuth.diagnose.graph.line_ops import LineOps
 
 
 class Severity(IntEnum):
@@ -79,22 +84,37 @@ class Rule:
         """Put a completed finding into the words of `sleuth why`."""
         frame = marked(process, found.frame, found.cause, found.op)
         where = f"{frame.file}:{frame.line}" if frame is not None else "An unknown line"
+        ops, fields = _ops_at(process, found), source_fields(process, frame)
+        fields["layer"] = fields["layer"] or (ops.layer() if ops is not None else None)
         return Finding(
             cause=found.cause,
             confidence=found.confidence,
             severity="note" if found.is_note else "error",
             summary=f"{where} {found.why}.",
-            **source_fields(process, frame),
+            **fields,
             op=found.op,
             name=found.op,
             step=found.step,
-            **position_of_step(process, found.step),
+            **_position(process, found, ops),
             iteration=None,
             fix=found.fix,
             evidence=found.evidence,
             effects=found.effects,
             basis=self.basis,
         )
+
+
+def _ops_at(process: ProcessTrace, found: RuleFinding) -> LineOps | None:
+    from tensorsleuth.diagnose.graph.line_ops import LineOps  # runs only where a rule finds something
+
+    return LineOps(process, found.frame, found.op) if found.frame is not None else None
+
+
+def _position(process: ProcessTrace, found: RuleFinding, ops: LineOps | None) -> dict[str, Any]:
+    """Return the position in a Keras loop of the finding's step; without a step, of the first of its ops."""
+    if Need.KERAS_BATCHES not in process.cached(recorded_parts):
+        return {}
+    return position_of_step(process, found.step) if found.step is not None or ops is None else ops.position()
 
 
 def merge_same_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tensorsleuth.core.catalog import EagerOp, Frame, Function, Instance
@@ -182,9 +182,10 @@ class ModelInputs:
         return [one for one in sources if self.producer(one) != known]
 
     def entry(self, op_node: OpNode) -> Frame | None:
-        """Return the line that calls the function of an op."""
+        """Return the line that calls the function of an op, with the layer of the op."""
         sites = (self.training.process.catalogue.sites.get(op.site) for op in self._calls(op_node))
-        return next((site.frame for site in sites if site is not None and site.frame is not None), None)
+        frame = next((site.frame for site in sites if site is not None and site.frame is not None), None)
+        return replace(frame, layer=self.training.layer(op_node)) if frame is not None else None
 
     def is_compiled(self, op_node: OpNode) -> bool:
         """Return whether XLA runs an op: such a function is called itself, not our copy of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -95,11 +96,12 @@ def _finding(model_inputs: ModelInputs, one: TokenSequences, row_overlap: RowOve
         "not what was learned"
     )
     is_note = row_overlap.share < MIN_WRONG_SHARE
+    entry = model_inputs.entry(one.lookup.gather)
     return RuleFinding(
         confidence=0.9,
         why=why,
         fix=_APART,
-        frame=model_inputs.entry(one.lookup.gather),
+        frame=replace(entry, layer=None) if entry is not None else None,  # it is the data, whatever reads it
         op="validation",
         severity=Severity.NOTE if is_note else Severity.WRONG,
     )
