@@ -223,6 +223,65 @@ def test_a_function_made_in_a_loop(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("name", KERASES)
+def test_an_initializer_in_the_layer_or_by_its_name(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+
+    def ones(units: int, start: Any) -> Any:
+        return keras.layers.Dense(units, activation="tanh", kernel_initializer=start)  # of a helper
+
+    def train(*layers: Any) -> None:
+        model = keras.Sequential([*layers, keras.layers.Dense(1, kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+        fit(model)
+
+    def inline() -> None:
+        train(
+            keras.layers.Dense(
+                8,
+                activation="tanh",
+                kernel_initializer=keras.initializers.Ones(),  # inline
+            )
+        )
+
+    def named() -> None:
+        start = keras.initializers.Constant(0.3)  # by its name
+        train(keras.layers.Dense(8, activation="tanh", kernel_initializer=start))  # of the named
+
+    def passed() -> None:
+        train(ones(8, "zeros"))  # as text
+
+    def one_of_two() -> None:
+        start = "zeros"
+        start = keras.initializers.get(start)
+        train(keras.layers.Dense(8, activation="tanh", kernel_initializer=start))  # one of two
+
+    for run, mark, text in (
+        (inline, "inline", "kernel_initializer=keras.initializers.Ones()"),
+        (named, "by its name", "keras.initializers.Constant(0.3)"),
+        (passed, "as text", '"zeros"'),
+        (one_of_two, "one of two", "kernel_initializer=start"),
+    ):
+        found = first(recorded(run), "equal-weights")
+        assert (found.line, marked(found)) == (line_of(mark), text), mark
+        used = {"by its name": "of the named", "as text": "of a helper"}.get(mark)
+        assert (found.shown_at.line if found.shown_at else None) == (line_of(used) if used else None)
+
+
+def test_an_initializer_of_variables(recorded: Recorded) -> None:
+    start = tf.random_normal_initializer(stddev=1e25)  # of variables
+
+    def run() -> None:
+        first_weights = tf.Variable(start([8, 8]))  # a variable
+        second_weights = tf.Variable(start([8, 1]))
+        step = tf.function(lambda x: tf.reduce_sum(tf.square(x @ first_weights @ second_weights)))
+        float(step(tf.constant(X)))
+
+    found = first(recorded(run), "initial-weights")
+    assert (found.line, marked(found)) == (line_of("of variables"), "tf.random_normal_initializer(stddev=1e25)")
+    assert found.shown_at is not None and "start([8, " in (found.shown_at.code or "")
+
+
+@pytest.mark.parametrize("name", KERASES)
 def test_nothing_is_held_and_nothing_is_changed(recorded: Recorded, name: str) -> None:
     keras: Any = kerases.load(name)
     seen = {}

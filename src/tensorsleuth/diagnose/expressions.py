@@ -30,6 +30,7 @@ ARGUMENTS = {
     "probabilities-as-logits": _LOSS,
     "saturated-layer": ("activation",),
 }
+OF_FIRST_WEIGHTS = frozenset(["equal-weights", "initial-weights", "poor-initialisation"])  # an initializer made them
 _VERSION = re.compile(r"V\d+$")  # of an op
 _PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -38,6 +39,10 @@ def marked(process: ProcessTrace, frame: Frame | None, cause: str, op: str) -> F
     """Return the frame with the expression that it is about, and with the line that this begins in."""
     if frame is None:
         return None
+    if cause in OF_FIRST_WEIGHTS:
+        from tensorsleuth.diagnose.initializers import initializer_frame
+
+        return initializer_frame(process, frame) or frame
     expressions = process.cached(Expressions)
     if frame.span is None:
         return replace(frame, span=expressions.of_op(frame, op))
@@ -56,20 +61,31 @@ class Expressions:
         """Return the only expression in a line that can have called an op."""
         names, operator = _spellings(op), OPERATORS.get(op)
         found = [node for node in self._file(frame.file).nodes(frame.line) if _calls(node, names, operator)]
-        return _span(found[0]) if len(found) == 1 else None
+        return span_of(found[0]) if len(found) == 1 else None
 
     def calls_object(self, frame: Frame) -> bool:
         """Return whether a line calls an object of the program, rather than a function of a module."""
-        parsed = self._file(frame.file)
-        calls = (node for node in parsed.nodes(frame.line) if isinstance(node, ast.Call))
-        return any(_root(node.func) not in parsed.modules for node in calls)
+        modules = self._file(frame.file).modules
+        return any(_root(node.func) not in modules for node in self.calls(frame))
 
     def argument(self, frame: Frame, names: Iterable[str]) -> Span | None:
         """Return the first of these keyword arguments, with its name, of the call that a frame has the span of."""
-        calls = (node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call))
-        call = next((node for node in calls if frame.span is not None and _ends(node) == _ends(frame.span)), None)
-        given = {one.arg: one for one in call.keywords} if call is not None else {}
-        return next((_span(given[name]) for name in names if name in given), None)
+        keyword = self.keyword(frame, names) if frame.span is not None else None
+        return span_of(keyword) if keyword is not None else None
+
+    def keyword(self, frame: Frame, names: Iterable[str]) -> ast.keyword | None:
+        """Return the first of these arguments of the call that a frame has the span of, or of the only one with any."""
+        calls = self.calls(frame)
+        if frame.span is not None:
+            calls = [node for node in calls if _ends(node) == _ends(frame.span)]
+        given = [{one.arg: one for one in node.keywords} for node in calls]
+        found = [next((one[name] for name in names if name in one), None) for one in given]
+        known = [one for one in found if one is not None]
+        return known[0] if len(known) == 1 else None
+
+    def calls(self, frame: Frame) -> list[ast.Call]:
+        """Return the calls that begin in a line."""
+        return [node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call)]
 
     def _file(self, path: str) -> _ParsedFile:
         if path not in self._files:
@@ -127,7 +143,8 @@ def _root(function: ast.expr) -> str:
     return getattr(function, "id", "")
 
 
-def _span(node: ast.expr | ast.keyword) -> Span:
+def span_of(node: ast.expr | ast.keyword) -> Span:
+    """Return where an expression begins and ends."""
     return Span(node.lineno, node.col_offset, *_ends(node))
 
 

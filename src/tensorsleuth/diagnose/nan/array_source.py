@@ -34,9 +34,8 @@ class ArraySource:
 
 def array_source(text: str, line: int) -> ArraySource | None:
     """Return the nearest line that computes what a line uses, and that can make a NaN or an infinity."""
-    try:
-        tree = parse_module(text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = _parsed(text)
+    if tree is None:
         return None
     scopes = _scopes_around(tree, line)
     start = _statement_at(scopes[0], line)
@@ -44,6 +43,36 @@ def array_source(text: str, line: int) -> ArraySource | None:
     if found is None or found.lineno == line:
         return None
     return ArraySource(found.lineno, text.splitlines()[found.lineno - 1].split("#")[0].strip())
+
+
+@dataclass(frozen=True)
+class AssignedValue:
+    """The expression that a name stands for, and the function that it is in."""
+
+    node: ast.expr
+    function: str
+
+
+def assigned_value(text: str, name: str, line: int) -> AssignedValue | None:
+    """Return the only value that a name may have in a line, through other names, parameters and returned values."""
+    tree = _parsed(text)
+    scopes = _scopes_around(tree, line) if tree is not None else []
+    for _ in range(MAX_STEPS if tree is not None else 0):
+        found = list(_Walk(tree).values(name, line, scopes)) if tree is not None else []
+        if len(found) != 1:
+            break
+        value, line, scopes = found[0]
+        if not isinstance(value, ast.Name):
+            return AssignedValue(value, getattr(scopes[0], "name", "<module>"))
+        name = value.id
+    return None
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return parse_module(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 @dataclass
@@ -57,12 +86,12 @@ class _Walk:
         for _ in range(MAX_STEPS):
             following = []
             for name, before, around in level:
-                for value, line, where in self._values(name, before, around):
+                for value, line, where in self.values(name, before, around):
                     yield from _risky(value)
                     following += [(one, line, where) for one in _names(value)]
             level = following
 
-    def _values(self, name: str, before: int, scopes: list[Scope]) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
+    def values(self, name: str, before: int, scopes: list[Scope]) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
         """Yield the values that a name was given, in the innermost scope that assigns it, and what it returns."""
         for at, scope in enumerate(scopes):
             if (id(scope), name) in self.seen:
