@@ -267,6 +267,45 @@ def test_an_initializer_in_the_layer_or_by_its_name(recorded: Recorded, name: st
         assert (found.shown_at.line if found.shown_at else None) == (line_of(used) if used else None)
 
 
+@pytest.mark.parametrize("name", KERASES)
+def test_a_dataset_is_named_beside_the_line_that_takes_its_batches(recorded: Recorded, name: str) -> None:
+    keras: Any = kerases.load(name)
+    spoiled = X * 300.0
+    spoiled[17, 3] = np.nan
+
+    def fit_it() -> None:
+        data = tf.data.Dataset.from_tensor_slices((spoiled, Y)).batch(16)  # the dataset of fit
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(1e-9), "mse")
+        model.fit(data, epochs=1, shuffle=False, verbose=0)  # takes batches
+
+    def loop_over_it() -> None:
+        data = tf.data.Dataset.from_tensor_slices((spoiled, Y))  # the dataset of a loop
+        weights = tf.Variable(tf.ones([8, 1]) * 0.1)
+        for x, y in data.shuffle(64, seed=1).map(lambda x, y: (x * 0.5, y)).batch(16):  # takes them one by one
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(x @ weights - y))
+            weights.assign_sub(1e-9 * tape.gradient(loss, weights))
+        float(loss)
+
+    def fit_arrays() -> None:
+        compiled = keras.Sequential([keras.layers.Dense(1)])
+        compiled.compile(keras.optimizers.SGD(1e-9), "mse")
+        compiled.fit(spoiled, Y, verbose=0)  # takes arrays
+
+    for run, mark, used in (
+        (fit_it, "the dataset of fit", "takes batches"),
+        (loop_over_it, "the dataset of a loop", "takes them one by one"),
+        (fit_arrays, "takes arrays", None),
+    ):
+        trace = recorded(run)
+        bad = first(trace, "nan-in-data")
+        assert (bad.line, bad.shown_at.line if bad.shown_at else None) == (line_of(mark), used and line_of(used))
+        (note,) = (one for one in tensorsleuth.diagnose(trace).notes if one.cause == "unscaled-inputs")
+        made = [one.line for one in note.evidence if one.name == "dataset"]
+        assert made == ([f"{__file__}:{line_of(mark)}"] if used else [])
+
+
 def test_an_initializer_of_variables(recorded: Recorded) -> None:
     start = tf.random_normal_initializer(stddev=1e25)  # of variables
 

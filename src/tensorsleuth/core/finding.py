@@ -82,7 +82,7 @@ class Finding:
     path: tuple[int, ...] = ()  # indices of all tensors on the path from origin to symptom
     basis: Basis = Basis.BAD_VALUE
     columns: tuple[int, int] | None = None  # of the expression in `line`: its first letter, and behind its last one
-    shown_at: OtherLine | None = None  # where it shows, if `line` made a layer, optimizer or loss that it is about
+    shown_at: OtherLine | None = None  # where it shows, if `line` made what it is about: a layer, a loss, a dataset
 
     @property
     def when(self) -> str:

@@ -25,7 +25,7 @@ from tensorsleuth.diagnose.health_words import evidence_of
 from tensorsleuth.diagnose.log_messages import add_log_messages
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes import explain
-from tensorsleuth.diagnose.nan.data_source import arrival_batch
+from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_frame
 from tensorsleuth.diagnose.nan.origins import OriginFinder
 from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
@@ -299,7 +299,7 @@ class _ExplainedCase:
     def _own_frame(self) -> Frame | None:
         site: Site | None = self.explanation.site if self.explanation is not None else None
         if site is not None:
-            return site.frame
+            return data_frame(self.case, site)
         site = self.case.site
         if not self.case.process.catalogue.creations:
             return site.frame if site is not None else None

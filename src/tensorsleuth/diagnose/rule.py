@@ -68,6 +68,7 @@ class Rule:
     causes: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()  # ids of rules that say the same, and say less, where this one finds something
     basis: Basis = Basis.COUNTED
+    about_samples: bool = False  # the line that made their dataset is of interest
     is_symptom: bool = False  # a bad value of an earlier step is reason enough for it
 
     @property
@@ -98,7 +99,7 @@ class Rule:
             **_position(process, found, ops),
             iteration=None,
             fix=found.fix,
-            evidence=found.evidence,
+            evidence=(*found.evidence, *(_dataset(process, found, ops) if self.about_samples else ())),
             effects=found.effects,
             basis=self.basis,
         )
@@ -108,6 +109,16 @@ def _ops_at(process: ProcessTrace, found: RuleFinding) -> LineOps | None:
     from tensorsleuth.diagnose.graph.line_ops import LineOps  # runs only where a rule finds something
 
     return LineOps(process, found.frame, found.op) if found.frame is not None else None
+
+
+def _dataset(process: ProcessTrace, found: RuleFinding, ops: LineOps | None) -> Iterator[Evidence]:
+    """Yield the line that made the dataset of the samples, if another line does."""
+    from tensorsleuth.diagnose.inputs.dataset_lines import DatasetLines
+
+    call = ops.first_call if ops is not None else None
+    made = process.cached(DatasetLines).of_call(call) if call is not None else None
+    if made is not None and found.frame is not None and made not in (found.frame, found.frame.shown_at):
+        yield text_evidence("also", "dataset", "the samples come from here", made)
 
 
 def _position(process: ProcessTrace, found: RuleFinding, ops: LineOps | None) -> dict[str, Any]:

@@ -39,3 +39,8 @@ TEXT_OPS = {
     "WordpieceTokenizeWithOffsets": 0,
 }
 PATTERN_INPUTS = {"RegexReplace": 1, "RegexSplitWithOffsets": 1, "StringSplitV2": 1}  # the input that is a pattern
+
+
+def makes_iterator(op: str) -> bool:
+    """Return whether an op makes an iterator over a dataset, and takes nothing from it yet."""
+    return "Iterator" in op and "GetNext" not in op

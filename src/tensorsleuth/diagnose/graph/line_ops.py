@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,19 @@ class LineOps:
         return found.pop() if len(found) == 1 else None
 
     def position(self) -> dict[str, Any]:
-        """Return the position in a Keras loop at which the first of them ran, in training if they train."""
+        """Return the position in a Keras loop at which the first of them ran, as fields of a finding."""
+        return fit_position(self._process, self.first_call) if self.first_call is not None else {}
+
+    @cached_property
+    def first_call(self) -> int | None:
+        """Return the first call that ran one of them, in training if they train."""
         roots = {self._root(instance) for instance, _ in self._nodes}
         roots = (roots & self._process.cached(TrainingGraph).roots.keys()) or roots
         eager = self._catalogue.eager.values()
         ops = {one.id for one in eager if one.instance in roots or (one.id in self._eager and one.type == self._op)}
         calls = self._process.calls
         mine = calls["call"][np.isin(calls["kind"], _CALLS) & np.isin(calls["op"], [*ops])]
-        return fit_position(self._process, int(mine.min())) if len(mine) else {}
+        return int(mine.min()) if len(mine) else None
 
     def _found_nodes(self) -> Iterator[tuple[Instance, Node]]:
         called = {one.instance for one in self._eager.values()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.catalog import Site
+from dataclasses import replace
+
+from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.diagnose.nan.array_source import array_source
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -21,6 +23,16 @@ def data_site(case: Case) -> Site | None:
 def arrival_batch(case: Case) -> ObservedTensor | None:
     """Return the batch in which an element of a dataset reached the program."""
     return next((one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")), None)
+
+
+def data_frame(case: Case, site: Site) -> Frame | None:
+    """Return the line that made the dataset, with the line in which its batch reached the program."""
+    batch = arrival_batch(case) if case.origin.from_outside else None
+    op = case.finder.call_graphs.calls.op(batch.call) if batch is not None and batch.call >= 0 else None
+    used = case.process.catalogue.sites.get(op.site) if op is not None else None
+    if site.frame is None or used is None or used.frame in (None, site.frame):
+        return site.frame
+    return replace(site.frame, shown_at=used.frame)
 
 
 def source_words(case: Case, site: Site | None = None) -> str:

@@ -29,7 +29,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     yield from merge_same_line(finding for one in narrow.all for finding in _judge(given, narrow, one))
 
 
-RULE = Rule(id="token-dtype", severity=Severity.WRONG, find=find)
+RULE = Rule(id="token-dtype", severity=Severity.WRONG, find=find, about_samples=True)
 
 
 def _judge(model_inputs: ModelInputs, narrow: NarrowIds, one: NarrowLookup) -> Iterator[RuleFinding]:

@@ -46,6 +46,7 @@ RULE = Rule(
     id="token-ids",
     severity=Severity.WRONG,
     find=find,
+    about_samples=True,
     causes=("all-padding", "special-doubled", "special-missing", "vocabulary"),
 )
 

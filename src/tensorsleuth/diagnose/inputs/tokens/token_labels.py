@@ -43,7 +43,9 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
             yield from _with_labels(given, mine[0], inside, labels, spot)
 
 
-RULE = Rule(id="token-labels", severity=Severity.WRONG, find=find, causes=("labels-shift", "loss-padding"))
+RULE = Rule(
+    id="token-labels", severity=Severity.WRONG, find=find, about_samples=True, causes=("labels-shift", "loss-padding")
+)
 
 
 def _fits(one: TokenSequences, labels: InputPart, slices: Slices) -> bool:

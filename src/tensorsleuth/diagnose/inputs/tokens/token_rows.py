@@ -44,7 +44,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
             yield token_finding(each, f"is given {one.name}", entry, op, sure=not _may_skip_rows(given, one))
 
 
-RULE = Rule(id="token-rows", severity=Severity.WRONG, find=find, causes=("empty", "truncated"))
+RULE = Rule(id="token-rows", severity=Severity.WRONG, find=find, about_samples=True, causes=("empty", "truncated"))
 
 
 def _predicts_next(model_inputs: ModelInputs, layer_statistics: LayerStatistics, one: TokenSequences) -> bool:

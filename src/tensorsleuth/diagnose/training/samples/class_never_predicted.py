@@ -29,7 +29,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
             yield from _judge(training, spot, last, border, labels[0])
 
 
-RULE = Rule(id="class-never-predicted", severity=Severity.NOTE, find=find)
+RULE = Rule(id="class-never-predicted", severity=Severity.NOTE, find=find, about_samples=True)
 
 
 def _predictions(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, float]]:

@@ -23,7 +23,13 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
         yield from merge_same_line(map(_finding, told[:1]))
 
 
-RULE = Rule(id="constant-labels", severity=Severity.WRONG, find=find, supersedes=("chance-loss", "flat-loss"))
+RULE = Rule(
+    id="constant-labels",
+    severity=Severity.WRONG,
+    find=find,
+    about_samples=True,
+    supersedes=("chance-loss", "flat-loss"),
+)
 
 
 def _is_constant(one: BatchInput) -> bool:

@@ -24,7 +24,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     yield from merge_same_line(_finding(one, losses) for one in large)
 
 
-RULE = Rule(id="unscaled-inputs", severity=Severity.WRONG, find=find, supersedes=("chance-loss",))
+RULE = Rule(id="unscaled-inputs", severity=Severity.WRONG, find=find, about_samples=True, supersedes=("chance-loss",))
 
 
 def _is_large(one: BatchInput) -> bool:
