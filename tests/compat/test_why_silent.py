@@ -126,6 +126,36 @@ def test_a_few_steps_that_are_not_applied_are_unclear(recorded: Recorded, kind: 
     assert found.verdict == "unknown" and "not applied" in found.unclear[0].what
 
 
+def by_sign(rate: float) -> training_loops.Step:
+    def step(some: list[Any], gradients: list[Any]) -> list[Any]:
+        return [one.assign_sub(rate * tf.sign(gradient)) for one, gradient in zip(some, gradients, strict=True)]
+
+    return step
+
+
+def halves(weights: list[Any], x: Any, y: Any) -> Any:
+    """The loss of labels that nothing tells apart: no step lowers it for long."""
+    labels = tf.cast(tf.math.floormod(tf.floor(tf.abs(x[:, :1]) * 1e3), 2.0) > 0, tf.float32)
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=two_layers(weights, x)))
+
+
+STEP_LENGTHS = {
+    "learning-rate-too-high": Training(update=by_sign(0.2), steps=100),
+    "flat-loss": Training(update=descend(3e-7), steps=120),
+    "": Training(update=by_sign(0.001), steps=100),
+    " of labels by chance": Training(halves, by_sign(0.0001), steps=100),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", STEP_LENGTHS)
+def test_steps_that_may_be_too_long_or_too_short_are_noted(recorded: Recorded, name: str, kind: str) -> None:
+    found = diagnosis(recorded, lambda: KINDS[kind](STEP_LENGTHS[name]))
+    causes = {name.partition(" ")[0]} - {""} if (name, kind) != ("flat-loss", "session") else set()
+    told = {one.cause for one in found.notes} & {"learning-rate-too-high", "flat-loss"}
+    assert (found.findings, told) == ((), causes)
+
+
 # ---- programs of one kind
 
 

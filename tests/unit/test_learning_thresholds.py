@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.graph.position_table import _POSITION_INDEX, Position
 from tensorsleuth.diagnose.training.gradients import exploding_gradients
 from tensorsleuth.diagnose.training.loss import flat_loss
 from tensorsleuth.diagnose.training.optimizer import UpdateNorms
+from tensorsleuth.diagnose.training.weights import step_length
 
 STEPS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 100])
 
@@ -44,14 +45,31 @@ def test_slow_is_at_every_look() -> None:
 
 def test_a_loss_stays_where_only_batches_move_it() -> None:
     noise = np.random.default_rng(1).normal(0, 0.1, 400)
-    assert flat_loss._is_flat(2.0 + noise)
-    assert not flat_loss._is_flat(2.0 + noise - np.linspace(0, 0.5, 400))
-    assert flat_loss._is_flat(np.full(400, 2.0))
+    assert flat_loss.is_flat(2.0 + noise)
+    assert not flat_loss.is_flat(2.0 + noise - np.linspace(0, 0.5, 400))
+    assert flat_loss.is_flat(np.full(400, 2.0))
 
 
 def test_nothing_is_left_to_learn_where_gradients_are_small_beside_the_loss() -> None:
-    assert flat_loss._has_to_learn(pace(0.1, 1e-9), np.full(400, 2.0))
-    assert not flat_loss._has_to_learn(pace(1e-3, 1e-9), np.full(400, 2.0))
+    assert flat_loss.has_to_learn(pace(0.1, 1e-9), np.full(400, 2.0))
+    assert not flat_loss.has_to_learn(pace(1e-3, 1e-9), np.full(400, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("last", "fall", "stuck"), [(2.0, 0.0, True), (2.0, 1.0, False), (0.1, 0.0, False), (6.0, -1.0, True)]
+)
+def test_a_loss_is_stuck_if_it_is_far_from_zero_and_falls_no_more(last: float, fall: float, stuck: bool) -> None:
+    noise = np.random.default_rng(1).normal(0, 0.02, 400)
+    losses = np.append(4.0, last + np.linspace(fall, 0, 400) + noise)
+    assert step_length._is_stuck(losses) is stuck
+
+
+def test_steps_are_too_short_if_all_of_them_lead_nowhere() -> None:
+    flat = 2.0 + np.random.default_rng(1).normal(0, 0.1, 400)
+    assert step_length._is_too_short(pace(0.1, 1e-6), flat)
+    assert not step_length._is_too_short(pace(0.1, 1e-5), flat)
+    assert not step_length._is_too_short(pace(0.1, 1e-6), flat[:90])
+    assert not step_length._is_too_short(pace(1e-3, 1e-6), flat)  # nothing is left to learn
 
 
 def causal(own: bool, padding: int = 0) -> np.ndarray:

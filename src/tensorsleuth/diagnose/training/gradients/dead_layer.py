@@ -86,7 +86,7 @@ RULE = Rule(
     id="dead-layer",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("learning-rate-too-high", "zero-gradients"),
+    supersedes=("step-length", "learning-rate-too-high", "zero-gradients"),
     is_symptom=True,
 )
 

@@ -36,7 +36,15 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
             yield _finding(training, spot, one)
 
 
-RULE = Rule(id="saturated-layer", severity=Severity.WRONG, find=find, supersedes=("zero-gradients",))
+RULE = Rule(
+    id="saturated-layer",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=(
+        "step-length",
+        "zero-gradients",
+    ),
+)
 
 
 def _by_gradients(training_graph: TrainingGraph) -> Iterator[RuleFinding]:

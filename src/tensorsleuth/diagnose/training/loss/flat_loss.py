@@ -38,7 +38,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
         return
     training = process.cached(TrainingGraph)
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
-    stays = bool(losses) and all(_is_flat(one) and _has_to_learn(pace, one) for one in losses)
+    stays = bool(losses) and all(is_flat(one) and has_to_learn(pace, one) for one in losses)
     if stays and weights_keep_range(process) is not False:
         yield _finding(training, pace, max(losses, key=lambda one: abs(float(one[0]))))
 
@@ -49,11 +49,11 @@ def _in_sessions(process: ProcessTrace) -> Iterator[RuleFinding]:
     if loops.all and weights_keep_range(process):
         for loop in loops.all:
             random = any(loops.written.starts_at_random(handle) for handle in loop.variables)
-            if random and len(loop.losses) >= FEWEST_STEPS and _is_flat(loop.losses):
+            if random and len(loop.losses) >= FEWEST_STEPS and is_flat(loop.losses):
                 yield _session_finding(loops.training, loop)
 
 
-RULE = Rule(id="flat-loss", severity=Severity.WRONG, find=find, supersedes=("chance-loss",))
+RULE = Rule(id="flat-loss", severity=Severity.WRONG, find=find, supersedes=("step-length", "chance-loss"))
 
 
 def _is_slow(update_norms: UpdateNorms) -> bool:
@@ -66,7 +66,7 @@ def _is_slow(update_norms: UpdateNorms) -> bool:
     )
 
 
-def _is_flat(losses: Array) -> bool:
+def is_flat(losses: Array) -> bool:
     """Return whether the loss stays where it is; a loss of exactly 0 has nothing left to learn."""
     if not losses.any():
         return False
@@ -75,7 +75,7 @@ def _is_flat(losses: Array) -> bool:
     return bool(abs(second.mean() - first.mean()) <= max(MAX_LOSS_CHANGE * abs(first.mean()), chance))
 
 
-def _has_to_learn(update_norms: UpdateNorms, losses: Array) -> bool:
+def has_to_learn(update_norms: UpdateNorms, losses: Array) -> bool:
     """Return whether moving the weights by a part of their norm would lower the loss by a tenth of that part."""
     return bool(np.median(update_norms.gradient * update_norms.weight) >= LEAST_TO_LEARN * abs(float(np.mean(losses))))
 

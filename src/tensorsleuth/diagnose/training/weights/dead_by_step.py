@@ -45,7 +45,16 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     causes=(TOO_HIGH,),
-    supersedes=("dead-layer", TOO_HIGH, "chance-loss", "flat-loss", "loss-rose", "zero-gradients", "diverging-loss"),
+    supersedes=(
+        "step-length",
+        "dead-layer",
+        TOO_HIGH,
+        "chance-loss",
+        "flat-loss",
+        "loss-rose",
+        "zero-gradients",
+        "diverging-loss",
+    ),
     is_symptom=True,
 )
 

@@ -34,7 +34,15 @@ RULE = Rule(
     id="equal-weights",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("zero-gradients", "dead-layer", "flat-loss", "chance-loss", "frozen-weights", "vanishing-gradients"),
+    supersedes=(
+        "step-length",
+        "zero-gradients",
+        "dead-layer",
+        "flat-loss",
+        "chance-loss",
+        "frozen-weights",
+        "vanishing-gradients",
+    ),
 )
 
 

@@ -31,7 +31,15 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
             yield _finding(training, written_variables, root, rows)
 
 
-RULE = Rule(id="frozen-weights", severity=Severity.WRONG, find=find, supersedes=("flat-loss",))
+RULE = Rule(
+    id="frozen-weights",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=(
+        "step-length",
+        "flat-loss",
+    ),
+)
 
 
 def _reads(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> list[OpNode]:
