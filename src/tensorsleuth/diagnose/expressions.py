@@ -87,6 +87,12 @@ class Expressions:
         """Return the calls that begin in a line."""
         return [node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call)]
 
+    def method_calls(self, frame: Frame, name: str) -> list[list[str]]:
+        """Return the arguments of each call of a method in a line, as texts; `seed=1` for one with a name."""
+        calls = (node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call))
+        mine = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == name]
+        return [_argument_texts(node) for node in mine]
+
     def _file(self, path: str) -> _ParsedFile:
         if path not in self._files:
             self._files[path] = _ParsedFile(self._sources.get(path, ""))
@@ -130,6 +136,10 @@ def _calls(node: ast.expr, names: frozenset[str], operator: str | None) -> bool:
     if isinstance(node, ast.Call):
         return _leaf(node.func).replace("_", "").lower() in names
     return isinstance(node, ast.BinOp | ast.UnaryOp) and type(node.op).__name__ == operator
+
+
+def _argument_texts(call: ast.Call) -> list[str]:
+    return [*map(ast.unparse, call.args), *(f"{one.arg}={ast.unparse(one.value)}" for one in call.keywords)]
 
 
 def _leaf(function: ast.expr) -> str:

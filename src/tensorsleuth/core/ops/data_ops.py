@@ -8,6 +8,15 @@ DATA_READS = DATASET_OUTPUTS | {"ReadFile"}  # elements of a dataset, or files
 STORED_VALUES = frozenset(["Const", "ReadVariableOp"])  # their outputs existed before the program ran them
 FILE_READS = frozenset(["RestoreV2", "ReadFile"])  # checkpoints and other files
 TENSOR_DATASETS = frozenset(["TensorDataset", "TensorSliceDataset"])  # of tensors of the program
+SHUFFLING_DATASETS = frozenset(["ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3"])  # a new order
+SHUFFLING_DATASETS |= {"ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2"}
+ZIPPING_DATASETS = frozenset(["ZipDataset"])  # pair the elements of several, one by one
+# Elements of several datasets, in an order that this project does not follow.
+JOINING_DATASETS = ZIPPING_DATASETS | {
+    *("ConcatenateDataset", "DirectedInterleaveDataset", "ExperimentalDirectedInterleaveDataset"),
+    *("FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3"),
+    *("ParallelInterleaveDatasetV4", "ChooseFastestBranchDataset", "GeneratorDataset"),
+}
 
 PYTHON_OPS = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])  # they call Python
 WAITING_OPS = PYTHON_OPS | ITERATOR_READS | {"IteratorGetNextAsOptional", "QueueDequeueV2"}  # may wait for others

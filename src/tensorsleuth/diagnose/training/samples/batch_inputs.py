@@ -22,7 +22,7 @@ from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
 from tensorsleuth.diagnose.training.loss.probabilities import logits_of_losses
 from tensorsleuth.diagnose.training.sampled_calls import sampled_calls
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
-from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
 MAX_CALLS = 400  # of a function or an op, evenly over the run
 MIN_INPUT_SHARE = 0.1  # of the calls of an eager op, that take an input
@@ -59,6 +59,7 @@ class BatchInput:
     numbers: Numbers
     root: int  # the function that Python calls; -1 in eager code
     shape: tuple[int, ...] | None
+    part: tuple[int, int] | None = None  # its place in an element of a dataset, and how many tensors that has
 
 
 class BatchInputs:
@@ -110,10 +111,9 @@ class BatchInputs:
         for slot in slots:
             found = self._input_behind(op_node, slot)
             numbers = self._numbers(op_node, *found) if found is not None else None
-            if numbers is not None and len(numbers[0]):
-                yield BatchInput(
-                    op_node, self._training.frame(op_node), numbers[0], self._training.root_id(op_node), numbers[1]
-                )
+            if found is not None and numbers is not None and len(numbers[0]):
+                root, part = self._training.root_id(op_node), self._part(op_node, *found)
+                yield BatchInput(op_node, self._training.frame(op_node), numbers[0], root, numbers[1], part)
 
     def _input_behind(self, op_node: OpNode, slot: int) -> tuple[int, int] | None:
         """Return the tensor and the argument behind an input of an op, unchanged but for its type and shape."""
@@ -164,6 +164,13 @@ class BatchInputs:
         uids = (self._graphs.calls.inputs(call) for call in self._calls_of(ops, CallKind.FUNCTION))
         return [passed[argument] for passed in uids if argument < len(passed)]
 
+    def _part(self, op_node: OpNode, number: int, argument: int) -> tuple[int, int] | None:
+        if argument < 0:
+            return _part_of_element(self._process.tensor(number))
+        passed = self._passed(self._training.root_id(op_node), argument)
+        made = self._graphs.by_uid(passed[0]) if passed else None
+        return _part_of_element(made.tensor) if made is not None else None
+
     # ---- eager code
 
     def _eager_inputs(self, types: frozenset[str], slots: tuple[int, ...]) -> Iterator[BatchInput]:
@@ -179,13 +186,13 @@ class BatchInputs:
         for slot in slots:
             taken = [self._graphs.calls.inputs(call) for call in calls]
             seen = [self._source(passed[slot]) for passed in taken if slot < len(passed)]
-            rows = [one.row for one in seen if one is not None and one.op in EXTERNAL_SOURCES and one.has_range]
+            fed = [one for one in seen if one is not None and one.op in EXTERNAL_SOURCES and one.has_range]
+            rows = [one.row for one in fed]
             if len(rows) > MIN_INPUT_SHARE * len(calls):  # all layers of one line are one op
                 array = np.array(rows, dtype=self._process.events.dtype)
                 frame = site.frame if site is not None else None
-                yield BatchInput(
-                    OpNode(op.type, call=calls[0]), frame, _of_rows(array), -1, self._process.shape_of(rows[0])
-                )
+                consumer, shape = OpNode(op.type, call=calls[0]), self._process.shape_of(rows[0])
+                yield BatchInput(consumer, frame, _of_rows(array), -1, shape, _part_of_element(fed[0].tensor))
 
     def _source(self, uid: int) -> ObservedTensor | None:
         found = self._graphs.by_uid(uid)
@@ -203,6 +210,15 @@ class BatchInputs:
         places = [place for uid in uids if (place := self._graphs.calls.event_of(uid)) is not None]
         rows: Array = self._process.events[np.array(places, np.int64)]
         return rows
+
+
+def _part_of_element(tensor_info: TensorInfo | None) -> tuple[int, int] | None:
+    """Return which of the tensors of a dataset's element it is, and how many there are."""
+    if tensor_info is None or tensor_info.type not in INPUT_OPS:
+        return None
+    count = tensor_info.eager.outputs if tensor_info.eager is not None else 0
+    count = len(tensor_info.node.dtypes) if tensor_info.node is not None else count
+    return tensor_info.output, count
 
 
 def _of_rows(rows: Array) -> Numbers:
