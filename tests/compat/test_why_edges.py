@@ -158,3 +158,41 @@ def test_the_first_of_a_chain_that_is_computed_as_one_is_to_blame(recorded: Reco
     run = chained
     found = first(recorded(lambda: run(tf.fill([2, 3], -1.0)).numpy()))
     assert found.line == marked("inner"), found.summary
+
+
+# What TensorFlow computes together with the log, so that the argument itself has no row.
+ARGUMENTS: dict[str, Callable[[Any], Any]] = {
+    "x + 1": lambda x: x + 1.0,
+    "2 - x": lambda x: 2.0 - x,
+    "3 x - 1": lambda x: 3.0 * x - 1.0,
+    "-x / 2 + 0.01": lambda x: -x / 2.0 + 0.01,
+    "relu(x) - 4": lambda x: tf.nn.relu(x) - 4.0,
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_numbers_told_are_those_of_the_argument(recorded: Recorded, name: str) -> None:
+    argument, given = ARGUMENTS[name], np.array([-7.0, -0.5, 3.0, 5.0], np.float32)
+
+    @tf.function
+    def logs(x: Any) -> Any:
+        return tf.reduce_mean(tf.math.log(argument(x)))
+
+    run = logs
+    found = first(recorded(lambda: run(tf.constant(given))))
+    lowest = float(np.min(argument(tf.constant(given))))
+    assert found.cause == "log-negative" and f"(down to {lowest:.4g})" in found.summary
+
+
+def test_numbers_that_nobody_saw_are_not_told(recorded: Recorded) -> None:
+    """What was fed is not what the log took: between them lie ops that were not recorded."""
+
+    @tf.function
+    def likelihood(x: Any) -> Any:
+        return tf.reduce_mean(tf.math.log(tf.reduce_sum(x * x, axis=1) - 100.0))  # unseen
+
+    run = likelihood
+    found = first(recorded(lambda: run(tf.constant([[-3.0, 2.0], [0.5, 0.5]])), op_regex="Mean|Feed|__inference"))
+    assert (found.cause, found.line) == ("log-negative", marked("unseen"))
+    assert "-3" not in found.summary.split(" ", 1)[1] and 0.7 <= found.confidence < 0.9
+    assert [piece.role for piece in found.evidence if piece.dtype != "constant"] == ["also", "out"]

@@ -336,7 +336,8 @@ class _ExplainedCase:
         looked = [one for one in case.inputs if _is_recorded(one) or (one.constant is not None and not outside)]
         inputs = sorted(looked, key=lambda one: one.row is None)
         also = self.explanation.evidence if self.explanation is not None else ()
-        pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
+        own = {id(one) for one in case.own_inputs}
+        pieces = [("in" if id(one) in own else "also", one) for one in inputs[: MAX_EVIDENCE - 2]]
         for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
             piece = evidence_of(role, one, self._event_index(one))
             made = self.explanation.computed if self.explanation is not None and role == "out" else None

@@ -10,11 +10,13 @@ from tensorsleuth.core.catalog import ForwardOp, Frame, Instance, Site
 from tensorsleuth.core.ops.elementwise import ELEMENTWISE
 from tensorsleuth.core.ops.kinds import SELECTS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
+from tensorsleuth.diagnose.graph.value_range import range_of
 from tensorsleuth.diagnose.nan.history import ValueGrowth, over_iterations, over_steps
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
 from tensorsleuth.diagnose.nan.spread import Spread
 from tensorsleuth.trace.dataflow.call_graph import Slots
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.dataflow.value_flow import ValueSource
 from tensorsleuth.trace.dataflow.variables import VariableWrite
 from tensorsleuth.trace.process.layers import LayerLookup
 
@@ -107,8 +109,29 @@ class Case:
         return self.origin.call_graph.node_inputs(*self._fused_node, self.out.row)
 
     def input(self, slot: int) -> ObservedTensor | None:
-        """Return input number `slot` of the op, as far as it was recorded."""
-        return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
+        """Return input number `slot` of the op, if it was recorded itself, and not only what it was computed from."""
+        one = self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
+        return one if one is not None and self._is_own_input(slot, one) else None
+
+    def _is_own_input(self, slot: int, one: ObservedTensor) -> bool:
+        """Return whether a tensor is what the op took: for an op that was fused away, its own inputs stand in."""
+        node = self.op_node if self.variable_write is None else None
+        if node is None or node.instance is None:
+            return True
+        sources = self.finder.call_graphs.flow.input_sources(node.instance, node.node_index)
+        return slot >= len(sources) or any(self._is_source(source, one) for source in sources[slot])
+
+    def _is_source(self, value_source: ValueSource, one: ObservedTensor) -> bool:
+        if value_source.argument >= 0:
+            return True
+        if one.row is not None:
+            return value_source.tensor == int(one.row["tensor"])
+        tensor = self.process.tensor(value_source.tensor)
+        return tensor is not None and tensor.node is one.tensor.node
+
+    def is_hidden(self, slot: int) -> bool:
+        """Return whether all that was recorded of an input is what it was computed from."""
+        return self.input(slot) is None and slot < len(self.slots) and bool(self.slots[slot])
 
     def negation(self, slot: int = 0) -> OpNode | None:
         """Return the minus that an input of the op comes from, if there is one."""
@@ -116,16 +139,21 @@ class Case:
         return next((one for one in (made[slot] if slot < len(made) else []) if one.type == "Neg"), None)
 
     def input_range(self, slot: int = 0) -> tuple[float, float] | None:
-        """Return the range of an input; the row of a minus that was fused into the op is that of what it negates."""
+        """Return the range of what the op took; that of a fused op without a row is computed from its own inputs."""
         x = self.input(slot)
-        if x is None or not x.has_range:
-            return None
-        fused = x.op != "Neg" and self.negation(slot) is not None
-        return (-x.max, -x.min) if fused else (x.min, x.max)
+        if x is not None:
+            return (x.min, x.max) if x.has_range else None
+        made = self.neighbours.input_ops(self.op_node) if self.op_node is not None else []
+        return range_of(self.neighbours, made[slot][0]) if slot < len(made) and len(made[slot]) == 1 else None
 
     @property
     def inputs(self) -> list[ObservedTensor]:
         return [one for slot in self.slots for one in slot]
+
+    @property
+    def own_inputs(self) -> list[ObservedTensor]:
+        """Return the inputs that were recorded themselves: only their numbers are told as those of the inputs."""
+        return [one for slot, some in enumerate(self.slots) for one in some if self._is_own_input(slot, one)]
 
     @property
     def largest_input(self) -> ObservedTensor | None:

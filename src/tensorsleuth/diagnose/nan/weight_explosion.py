@@ -56,10 +56,10 @@ def with_weight_explosion(case: Case, story: Explanation | None) -> Explanation 
     """Lead to the update that threw the weights, if the op went bad because of them."""
     if story is not None and story.cause not in EXPLAINED_BY_WEIGHTS:
         return story
-    outlier = outlier_batch(case)
-    if outlier is not None:
-        return with_outlier_batch(story, outlier) if story is not None else None
     thrown = _thrown_weights(case, story) if not _is_long_growth(story) else None
+    outlier = outlier_batch(case)
+    if outlier is not None and (outlier.is_now or thrown is not None or _is_long_growth(story)):
+        return with_outlier_batch(story, outlier) if story is not None else None
     update = update_of(case, thrown.handle) if thrown is not None else None
     if thrown is None or update is None or update.frame is None:
         return story

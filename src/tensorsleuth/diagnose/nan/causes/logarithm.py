@@ -6,6 +6,7 @@ from tensorsleuth.core.ops.numerics import LOGARITHMS, RECIPROCALS
 from tensorsleuth.core.ops.reductions import SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
 from tensorsleuth.diagnose.nan.case import Case, Explanation, negation_words
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
@@ -18,30 +19,36 @@ def match(case: Case) -> Explanation | None:
         return None
     slot = 1 if case.op == "Xlogy" else 0
     x, seen = case.input(slot), case.input_range(slot)
-    if x is None or seen is None:
+    if x is None and not case.is_hidden(slot):
         return None
-    edge = -1 if case.op == "Log1p" else 0
-    if case.out.has_nan and seen[0] < edge:
+    if seen is not None and case.out.has_nan and seen[0] < (-1 if case.op == "Log1p" else 0):
         why = f"takes the log of negative numbers (down to {seen[0]:.4g}){negation_words(case, slot)}"
         fix = _SIGN if negation_words(case, slot) else _NEGATIVE
         return Explanation("log-negative", 0.95, why, fix)
     if not case.out.count("neg_inf") and case.op == case.out.op:
         return None  # the log of what is infinite, of an op that TensorFlow fused into this one
+    if x is None and seen is None and case.out.has_nan and not case.out.count("neg_inf"):
+        return Explanation("log-negative", 0.75, _UNSEEN, _NEGATIVE)
+    return _of_zero(case, x, seen)
+
+
+def _of_zero(case: Case, x: ObservedTensor | None, seen: tuple[float, float] | None) -> Explanation | None:
     if case.op == "Log1p":
         return Explanation("log-zero", 0.95, "takes log1p of −1, which is log(0)", _MINUS_ONE)
-    zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
+    count = x.count("zero") if x is not None else 0
+    zeros = f"{count:,} of what went in is 0" if count else "some of what went in is 0"
     if (half := _underflowed_in_half(case)) is not None:
         return Explanation(
             "half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER
         )
-    clipped = x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
+    clipped = x is not None and x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
     if case.op == "Log" and not clipped and (made := _saturated(case)) is not None:
-        return _of_probabilities(case, made, x.count("zero"))
-    if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
+        return _of_probabilities(case, made, count)
+    if case.op == "Log" and x is not None and x.op == "Sum" and case.before("Exp"):
         return Explanation(
             "logsumexp-by-hand", 0.96, "takes the log of a sum of exponentials that all underflowed to 0", _LSE
         )
-    counts = x.min == 0 and x.max > 1  # and no probabilities, of which log1p would be another number
+    counts = seen is not None and seen[0] == 0 and seen[1] > 1  # no probabilities, of which log1p is another number
     return Explanation("log-zero", 0.95, f"takes log(0): {zeros}", f"{_ZERO}{_COUNTS if counts else ''}")
 
 
@@ -92,6 +99,10 @@ def _of_probabilities(case: Case, made_by: str, zeros: int) -> Explanation:
     return Explanation("sigmoid-log", 0.96, how, _SIGMOID if loss else _LOG_SIGMOID)
 
 
+_UNSEEN = (
+    "takes a log of numbers that TensorFlow did not keep, for it computed several ops as one: NaN came out, as of "
+    "negative numbers"
+)
 _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
 _ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7))"
 _COUNTS = ", or tf.math.log1p(x) where x counts from 0"

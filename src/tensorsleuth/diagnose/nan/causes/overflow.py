@@ -111,7 +111,7 @@ def _half_precision(case: Case) -> Explanation:
 
 
 def _range(case: Case) -> str:
-    known = [one.max_abs for one in case.inputs if one.has_range and one.max_abs == one.max_abs]
+    known = [one.max_abs for one in case.own_inputs if one.has_range and one.max_abs == one.max_abs]
     return f"its inputs reach {max(known):.4g}" if known else "its inputs are large"
 
 
