@@ -135,6 +135,48 @@ def test_a_where_trap_is_told_at_the_masked_op(recorded: Recorded, name: str, co
     assert found.cause == "where-trap" and found.line in lines
 
 
+def root(x: Any) -> Any:
+    return tf.pow(x, 0.5)
+
+
+BOTH: dict[str, Callable[[Any], Any]] = {
+    "twice": lambda x: tf.where(x > 1.0, root(x), 0.5 * root(x)),
+    "sqrt": lambda x: tf.where(x > 1.0, tf.sqrt(x), 0.5 * tf.sqrt(x)),
+    "once": lambda x: (lambda y: tf.where(x > 1.0, y, 0.5 * y))(root(x)),
+    "acos": lambda x: tf.where(x > 1.0, tf.acos(1.0 - x / 8.0), 0.5 * tf.acos(1.0 - x / 8.0)),
+}
+
+
+@COMPILED
+@pytest.mark.parametrize("name", BOTH)
+def test_what_both_branches_compute_is_no_where_trap(recorded: Recorded, name: str, compiled: bool) -> None:
+    """Whatever the condition is, a branch is taken in which the slope is infinite."""
+    weight, x = tf.Variable([0.5, 2.0]), tf.constant([0.0, 2.0])
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(BOTH[name](x * weight))
+        weight.assign_sub(0.1 * tape.gradient(loss, weight))
+
+    found = first(recorded(tf.function(step) if compiled else step))
+    slopes = {"twice": "grad-pow-zero", "once": "grad-pow-zero", "sqrt": "grad-sqrt-zero", "acos": "grad-domain-edge"}
+    assert found.cause == slopes[name]
+
+
+@COMPILED
+def test_another_log_in_the_other_branch_is_still_a_where_trap(recorded: Recorded, compiled: bool) -> None:
+    weight, x = tf.Variable([0.5, 2.0]), tf.constant([0.0, 0.25])
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            y = x * weight
+            loss = tf.reduce_sum(tf.where(y > 0.0, tf.math.log(y), tf.math.log(1.0 - y)))  # symmetric
+        weight.assign_sub(0.1 * tape.gradient(loss, weight))
+
+    found = first(recorded(tf.function(step) if compiled else step))
+    assert (found.cause, found.line) == ("where-trap", marked("symmetric"))
+
+
 @COMPILED
 def test_a_dropout_is_no_where_trap(recorded: Recorded, compiled: bool) -> None:
     weight, x = tf.Variable(tf.ones([8])), tf.constant([0.0, 1.0] * 4)

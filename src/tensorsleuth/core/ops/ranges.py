@@ -1,4 +1,4 @@
-"""How ops of one tensor, or of a tensor and a number, change the smallest and the largest value."""
+"""Computes the smallest and the largest value that an op makes of one tensor, or of a tensor and a number."""
 
 from __future__ import annotations
 

@@ -183,6 +183,13 @@ class Case:
         forward = self.process.catalogue.eager.get(eager.forward) if eager is not None else None
         return forward.type if forward is not None else None
 
+    def differentiates_the_same(self, one: ObservedTensor) -> bool:
+        """Return whether another tensor is of the gradient of the same op as this one."""
+        eager, own = one.tensor.eager, self.out.tensor.eager
+        if eager is not None or own is not None:
+            return eager is not None and own is not None and 0 < eager.forward == own.forward
+        return one.tensor.node is not None and one.tensor.node.forward == self._forward is not None
+
     @cached_property
     def forward_node(self) -> OpNode | None:
         """Return the op that this one differentiates, if it was recorded; else the op itself."""
@@ -291,15 +298,17 @@ class Case:
             level = {user for one in level for user in self._users(one) if user.type in kinds.split("|")}
         return bool(level)
 
-    def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
+    def reaches(self, kinds: frozenset[str]) -> bool:
         """Return whether it gets there through any arithmetic in between; what a dropout selects does not count."""
+        return next(self.reached(kinds), None) is not None
+
+    def reached(self, kinds: frozenset[str], depth: int = 5) -> Iterator[OpNode]:
+        """Yield the ops of these types that it gets to."""
         level = {self.forward_node} if self.forward_node is not None else set()
         for _ in range(depth):
             users = {user for one in level for user in self._users(one)}
-            if any(user.type in kinds and not self._selects_at_random(user) for user in users):
-                return True
+            yield from (user for user in users if user.type in kinds and not self._selects_at_random(user))
             level = {user for user in users if user.type in ELEMENTWISE}
-        return False
 
     def _selects_at_random(self, op_node: OpNode) -> bool:
         """Return whether its condition was computed from random numbers; in eager code, whether its line makes some."""
