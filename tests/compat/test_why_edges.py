@@ -80,6 +80,18 @@ def test_a_slope_at_the_edge_of_a_domain(recorded: Recorded, name: str, compiled
     assert name in found.summary and found.confidence >= 0.9
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "graph"])
+def test_a_slope_that_overflows_inside_of_the_domain_is_at_no_edge(recorded: Recorded, compiled: bool) -> None:
+    weight = tf.Variable([0.9])
+
+    def train() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.acos(weight * 1.0) * 2e38)
+        weight.assign_sub(tape.gradient(loss, weight))
+
+    assert first(recorded(tf.function(train) if compiled else train)).cause != "grad-domain-edge"
+
+
 def test_inside_of_the_domain_nothing_is_wrong(recorded: Recorded) -> None:
     weight = tf.Variable([0.9])
 
@@ -167,6 +179,7 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "3 x - 1": lambda x: 3.0 * x - 1.0,
     "-x / 2 + 0.01": lambda x: -x / 2.0 + 0.01,
     "relu(x) - 4": lambda x: tf.nn.relu(x) - 4.0,
+    "-abs(x + 20)": lambda x: -tf.abs(x + 20.0),
 }
 
 

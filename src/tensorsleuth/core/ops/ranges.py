@@ -17,6 +17,8 @@ MONOTONE_FUNCTIONS: dict[str, Callable[[float], float]] = {
     "Log1p": math.log1p,
     "Expm1": math.expm1,
 }
+# They do so on either side of 0.
+EVEN_FUNCTIONS: dict[str, Callable[[float], float]] = {"Abs": abs, "Square": lambda x: x * x}
 # The same of two numbers, of which one stays as it is.
 MONOTONE_OPERATORS: dict[str, Callable[[float, float], float]] = {
     "AddV2": lambda x, y: x + y,
@@ -42,6 +44,8 @@ def result_range(op: str, inputs: list[Range]) -> Range | None:
 def _ends(op: str, inputs: list[Range]) -> list[float]:
     if op in MONOTONE_FUNCTIONS and len(inputs) == 1:
         return [MONOTONE_FUNCTIONS[op](end) for end in inputs[0]]
+    if op in EVEN_FUNCTIONS and len(inputs) == 1 and (inputs[0][0] >= 0 or inputs[0][1] <= 0):
+        return [EVEN_FUNCTIONS[op](end) for end in inputs[0]]
     if op not in MONOTONE_OPERATORS or len(inputs) != 2 or not any(low == high for low, high in inputs):
         return []
     if op in ("RealDiv", "Div") and inputs[1][0] <= 0 <= inputs[1][1]:

@@ -25,10 +25,10 @@ def match(case: Case) -> Explanation | None:
         why = f"takes the log of negative numbers (down to {seen[0]:.4g}){negation_words(case, slot)}"
         fix = _SIGN if negation_words(case, slot) else _NEGATIVE
         return Explanation("log-negative", 0.95, why, fix)
-    if not case.out.count("neg_inf") and case.op == case.out.op:
-        return None  # the log of what is infinite, of an op that TensorFlow fused into this one
     if x is None and seen is None and case.out.has_nan and not case.out.count("neg_inf"):
         return Explanation("log-negative", 0.75, _UNSEEN, _NEGATIVE)
+    if not case.out.count("neg_inf") and case.op == case.out.op:
+        return None  # the log of what is infinite, of an op that TensorFlow fused into this one
     return _of_zero(case, x, seen)
 
 
