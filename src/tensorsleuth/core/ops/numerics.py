@@ -32,6 +32,10 @@ ROOTS_AND_POWERS = ROOTS | {"Pow"}
 STEEP_AT_ZERO = NORMS | {"Pow", "Log", "RealDiv"}  # their slope at 0 is infinite
 UNDEFINED_WHEN_EMPTY = frozenset(["Mean", "Max", "Min", "SegmentMean"])  # NaN or infinite over no elements
 
+# The second input with which an op changes nothing; of those that commute, the first one as well.
+NEUTRAL_NUMBERS = dict.fromkeys([*ADDITIONS, "Sub"], 0.0) | dict.fromkeys(["Mul", *DIVISIONS], 1.0)
+COMMUTATIVE = ADDITIONS | {"Mul"}
+
 # (smallest, largest) argument that gives a finite result.
 DOMAINS = {
     "Acos": (-1.0, 1.0),

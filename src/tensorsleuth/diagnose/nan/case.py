@@ -9,12 +9,13 @@ from functools import cached_property
 from tensorsleuth.core.catalog import ForwardOp, Frame, Instance, Site
 from tensorsleuth.core.ops.elementwise import ELEMENTWISE
 from tensorsleuth.core.ops.kinds import SELECTS
+from tensorsleuth.core.ops.numerics import COMMUTATIVE, NEUTRAL_NUMBERS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.graph.value_range import range_of
 from tensorsleuth.diagnose.nan.history import ValueGrowth, over_iterations, over_steps
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
 from tensorsleuth.diagnose.nan.spread import Spread
-from tensorsleuth.trace.dataflow.call_graph import Slots
+from tensorsleuth.trace.dataflow.call_graph import Slots, constant_of
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.value_flow import ValueSource
 from tensorsleuth.trace.dataflow.variables import VariableWrite
@@ -119,7 +120,31 @@ class Case:
         if node is None or node.instance is None:
             return True
         sources = self.finder.call_graphs.flow.input_sources(node.instance, node.node_index)
-        return slot >= len(sources) or any(self._is_source(source, one) for source in sources[slot])
+        return slot >= len(sources) or any(
+            self._is_source(same, one) for source in sources[slot] for same in self._unchanged(source)
+        )
+
+    def _unchanged(self, value_source: ValueSource) -> Iterator[ValueSource]:
+        """Yield a tensor, and the one that it equals because TensorFlow removes an op such as `x + 0` or `x * 1`."""
+        yield value_source
+        tensor = self.process.tensor(value_source.tensor) if value_source.argument < 0 else None
+        if tensor is None or tensor.node is None or tensor.instance is None or tensor.function is None:
+            return
+        neutral = NEUTRAL_NUMBERS.get(tensor.node.type)
+        if neutral is None:
+            return
+        number = tensor.function.number(tensor.node)
+        slots = self.finder.call_graphs.flow.input_sources(tensor.instance, number)
+        if len(slots) == 2 and self._is_constant(slots[1], neutral):
+            yield from (same for source in slots[0] for same in self._unchanged(source))
+        elif len(slots) == 2 and tensor.node.type in COMMUTATIVE and self._is_constant(slots[0], neutral):
+            yield from (same for source in slots[1] for same in self._unchanged(source))
+
+    def _is_constant(self, value_sources: list[ValueSource], number: float) -> bool:
+        """Return whether all that an input may come from is a constant that holds nothing but a number."""
+        tensors = [self.process.tensor(one.tensor) if one.argument < 0 else None for one in value_sources]
+        numbers = [constant_of(one.node) if one is not None and one.node is not None else None for one in tensors]
+        return bool(numbers) and all(one and set(one) == {number} for one in numbers)
 
     def _is_source(self, value_source: ValueSource, one: ObservedTensor) -> bool:
         if value_source.argument >= 0:
