@@ -56,7 +56,7 @@ def test_it_gives_the_verdict_that_it_gave_then(run: Path, said_then: dict[str, 
     assert done.exit_code == 1
     found, then = (said["findings"] for said in (json.loads(done.stdout), said_then))
     assert [{key: one[key] for key in STABLE} for one in found] == [{key: one[key] for key in STABLE} for one in then]
-    assert (found[0]["cause"], found[0]["line"], found[0]["step"]) == ("cross-entropy-by-hand", 14, 1)
+    assert (found[0]["cause"], found[0]["line"], found[0]["step"]) == ("learning-rate", 15, 1)
 
 
 def test_its_rows_values_and_series_are_there(run: Path) -> None:

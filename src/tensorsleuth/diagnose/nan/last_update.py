@@ -50,9 +50,22 @@ def last_update(case: Case) -> WeightUpdate | None:
 
 
 def update_of(case: Case, handle: int) -> WeightUpdate | None:
-    """Return the last update of one variable before the case."""
+    """Return the last update of one variable before the case; None if the program gave it other values instead."""
     write = case.finder.variables.last_write(handle, case.out.call)
-    return _update(case, write, _weights(case), None, []) if write is not None and write.site is not None else None
+    if write is None or write.site is None or _is_given_anew(case, write):
+        return None
+    return _update(case, write, _weights(case), None, [])
+
+
+def _is_given_anew(case: Case, variable_write: VariableWrite) -> bool:
+    """Return whether an eager assignment wrote what was not computed from the variable, so that no rate was in it."""
+    if variable_write.op != "AssignVariableOp" or variable_write.node is not None:
+        return False
+    calls, node = case.finder.call_graphs.calls, OpNode(variable_write.op, call=variable_write.call)
+    # what computes with a variable takes its handle, be it a read or an op that reads it by itself
+    return all(
+        variable_write.handle not in calls.inputs(one.call) for one in case.neighbours.ancestors(node, MAX_HOPS_TO_RATE)
+    )
 
 
 def _update(

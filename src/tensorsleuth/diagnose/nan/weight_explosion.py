@@ -15,14 +15,13 @@ from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.fed_data import outlier_batch, with_outlier_batch
 from tensorsleuth.diagnose.nan.last_update import WeightUpdate, jump_at, update_of
-from tensorsleuth.diagnose.nan.weight_sizes import WeightSizes, sizes_before, thrown_first
+from tensorsleuth.diagnose.nan.weight_sizes import USUAL_RATIO, WeightSizes, sizes_before, thrown_first
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 MAX_HOPS_TO_WEIGHTS = 80  # ops between weights and what went bad
 SURE_RATIO = 1.0  # an update as large as the weights: nothing is left of them
 MIN_GROWTH = 3.0  # of what went in, since the first call
 THROWN_GROWTH = 30.0  # as much as no usual update makes it
-USUAL_RATIO = 0.01  # of the weights, that an update may well be
 MAX_RATE_ADVICE = 1_000  # times lower
 LEARNING_RATE = "learning-rate"
 NO_PARAMETERS = ("metric", "optimizer")  # roles of variables

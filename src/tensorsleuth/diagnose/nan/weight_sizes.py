@@ -20,6 +20,7 @@ MAX_READS = 200  # of a variable
 MAX_UPDATES = 10  # the last ones before the failure, that may have thrown the weights
 MIN_UPDATE = 0.3  # of the size of the weights, by one update: a thousandth is usual
 MIN_GROWTH = 1.5  # of the weights, by all of these updates
+USUAL_RATIO = 0.01  # of the weights, that an update may well be
 MIN_GAIN = 1.5  # of a layer, its output to its input: about 1 for first weights, less for small ones
 LARGEST_TO_TYPICAL = 2.0  # the largest of some weights, in root mean squares
 
@@ -54,7 +55,8 @@ class WeightSizes:
     def is_thrown(self, must_overflow: bool = False) -> bool:
         """Return whether few updates made a layer multiply what goes in far more than before."""
         before, after = float(self.sizes[self.began]), float(self.sizes[-1])
-        if self.largest_ratio < MIN_UPDATE or not 0 < before * MIN_GROWTH <= after:
+        has_settled = self.ratios[-1] < USUAL_RATIO
+        if self.largest_ratio < MIN_UPDATE or has_settled or not 0 < before * MIN_GROWTH <= after:
             return False
         return must_overflow or after * self.gain >= MIN_GAIN
 
@@ -138,7 +140,7 @@ def _of_samples(case: Case, handle: int) -> WeightSizes | None:
         return None
     rows = update.rows[(update.steps < step) & (update.rows["flags"] & MeasureFlag.COMPARED != 0)]
     rows = rows[np.isfinite(rows["change"]) & np.isfinite(rows["before"]) & (rows["nan"] == 0)]
-    if not len(rows):
+    if not len(rows) or rows["step"][-1] < step - MAX_UPDATES:
         return None
     root = math.sqrt(max(int(rows["elements"][0]), 1))
     before, changes = rows["before"] / root, rows["change"] / root
