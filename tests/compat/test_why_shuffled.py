@@ -63,12 +63,28 @@ def seeded_in_place() -> Any:
     return tf.data.Dataset.zip((xs, ys))
 
 
+def halves(change: Callable[..., Any]) -> Any:
+    """Pairs of two orders, made one: mixup, CutMix, a labelled set and its copy."""
+    one, other = slices((X, Y)).shuffle(64).batch(1), slices((X, Y)).shuffle(64).batch(1)
+    return tf.data.Dataset.zip((one, other)).map(change).unbatch()
+
+
+def mixed(one: Any, other: Any) -> Any:
+    return 0.7 * one[0] + 0.3 * other[0], 0.7 * one[1] + 0.3 * other[1]
+
+
 APART: dict[str, tuple[Pairs, str | None]] = {
     "both": (both, "both"),
     "helper": (lambda: tf.data.Dataset.zip((shuffled(X), shuffled(Y))), "helper"),
     "inputs only": (inputs_only, "inputs"),
     "two passes over one": (lambda: mapped(False), "shared"),
     "one order of two passes": (lambda: mapped(True), None),
+    "pairs that are mixed": (lambda: halves(mixed), None),
+    "pairs of which one is pasted in": (
+        lambda: halves(lambda a, b: (tf.concat([a[0][:, :3], b[0][:, 3:]], 1), 0.75 * a[1] + 0.25 * b[1])),
+        None,
+    ),
+    "pairs of two orders, the first taken": (lambda: halves(lambda a, b: a), None),
     "pairs": (lambda: tf.data.Dataset.zip((slices(X), slices(Y))).shuffle(64), None),
     "seeded somewhere": (lambda: tf.data.Dataset.zip((as_told(X, seed=1), as_told(Y, seed=1))), None),
     "seeded": (seeded, None),

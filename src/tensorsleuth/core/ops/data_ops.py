@@ -10,6 +10,13 @@ FILE_READS = frozenset(["RestoreV2", "ReadFile"])  # checkpoints and other files
 TENSOR_DATASETS = frozenset(["TensorDataset", "TensorSliceDataset"])  # of tensors of the program
 SHUFFLING_DATASETS = frozenset(["ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3"])  # a new order
 SHUFFLING_DATASETS |= {"ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2"}
+MAPPING_DATASETS = frozenset(["MapDataset", "ParallelMapDataset", "ParallelMapDatasetV2", "MapAndBatchDataset"])
+# Their elements have as many tensors as those that they take.
+UNCHANGED_DATASETS = SHUFFLING_DATASETS | {
+    *("BatchDataset", "BatchDatasetV2", "ParallelBatchDataset", "PaddedBatchDatasetV2", "UnbatchDataset"),
+    *("RepeatDataset", "PrefetchDataset", "TakeDataset", "SkipDataset", "ShardDataset", "FilterDataset"),
+    *("CacheDataset", "CacheDatasetV2", "OptionsDataset", "AssertCardinalityDataset"),
+}
 ZIPPING_DATASETS = frozenset(["ZipDataset"])  # pair the elements of several, one by one
 # Elements of several datasets, in an order that this project does not follow.
 JOINING_DATASETS = ZIPPING_DATASETS | {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Instance
+from tensorsleuth.core.ops.data_ops import MAPPING_DATASETS, TENSOR_DATASETS, UNCHANGED_DATASETS
 from tensorsleuth.core.ops.kinds import is_dataset
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -40,6 +41,20 @@ class DatasetPipelines:
         rows = self._call_graphs.process.calls
         calls = rows[np.isin(rows["op"], ops)]["call"].tolist() if ops else []
         return list(self.upstream_datasets([uid for call in calls for uid in self._calls.inputs(int(call))]))
+
+    def components(self, datasets: list[tuple[EagerOp, int]]) -> int | None:
+        """Return how many tensors an element of the first of some datasets has, if that was recorded."""
+        catalogue = self._call_graphs.process.catalogue
+        for op, call in datasets:
+            if op.type in TENSOR_DATASETS:
+                return len(self._calls.inputs(call))
+            roots = [root for root, made in catalogue.datasets.items() if made == (op.type, op.site)]
+            known = {len(catalogue.functions[catalogue.instances[root].function].returns) for root in roots}
+            if op.type in MAPPING_DATASETS:
+                return known.pop() if len(known) == 1 else None
+            if op.type not in UNCHANGED_DATASETS:
+                return None
+        return None
 
     def source_tensors(self, datasets: list[tuple[EagerOp, int]]) -> Iterator[ObservedTensor]:
         """Return the tensors that datasets were made from."""

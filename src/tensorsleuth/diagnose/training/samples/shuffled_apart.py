@@ -90,12 +90,15 @@ def _parts(several: list[BatchInput]) -> set[tuple[int, int]]:
 
 
 def _branches(process: ProcessTrace, op: EagerOp) -> Iterator[list[list[Shuffle] | None]]:
-    """Yield the shuffles of each dataset that was zipped; None of one whose order is not known."""
+    """Yield the shuffles of each dataset that was zipped; None of one whose order is not known, or that has pairs.
+
+    Pairs of pictures and labels that are zipped with others belong to each other in no order, as in mixup.
+    """
     graphs = process.cached(TrainingGraph).call_graphs
     pipelines = DatasetPipelines(graphs)
     for call in process.calls["call"][process.calls["op"] == op.id].astype(np.int64).tolist():
         parts = [list(pipelines.upstream_datasets([uid])) for uid in graphs.calls.inputs(call)]
-        yield [_shuffles(process, part) for part in parts]
+        yield [_shuffles(process, part) if pipelines.components(part) == 1 else None for part in parts]
 
 
 def _shuffles(process: ProcessTrace, datasets: list[tuple[EagerOp, int]]) -> list[Shuffle] | None:
