@@ -15,6 +15,7 @@ from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.elementwise import COMPARISONS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.graph.value_range import range_of
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.source_lines import code_at
@@ -93,8 +94,9 @@ def _drops(training_graph: TrainingGraph, mask: OpNode) -> bool:
     """Return whether a mask drops anything: not where the rate is 0, as with a placeholder that is fed 1.0 to keep."""
     around = training_graph.neighbours
     compared = [user for user in around.consumers(mask) if user.type in COMPARISONS]
-    rates = [one for user in compared for slot in around.recorded_inputs(user) for one in slot if one.shape == ()]
-    return not any(one.has_range and one.max <= 0 for one in rates)
+    # TensorFlow computes a rate once that several masks have; the others' is told by what it is computed from
+    ranges = [range_of(around, slot[0]) for user in compared for slot in around.input_ops(user) if len(slot) == 1]
+    return not any(one is not None and one[1] <= 0 for one in ranges)
 
 
 def _line(training_graph: TrainingGraph, mask: OpNode) -> Frame | None:
