@@ -331,11 +331,31 @@ def adversaries() -> None:
         descend(0.01)(generator, tape.gradient(of_generator, generator))
 
 
+def rivals_in_a_session() -> None:
+    """Only the critic's loss is fetched, and rises as the generator learns."""
+    rng = np.random.default_rng(1)
+    with tf.Graph().as_default(), v1.Session() as session:
+        z, real = v1.placeholder(tf.float32, [None, 4]), v1.placeholder(tf.float32, [None, 4])
+        made = [v1.Variable(rng.normal(size=(4, 4)).astype("float32")), v1.Variable(tf.fill([4], 1.5))]
+        judge = [v1.Variable(rng.normal(size=(4, 8)).astype("float32")), v1.Variable(tf.zeros([8]))]
+        judge += [v1.Variable(0.1 * rng.normal(size=(8, 1)).astype("float32")), v1.Variable(tf.zeros([1]))]
+        fake = tf.tanh(z @ made[0]) + made[1]
+        of_fake, of_real = two_layers(judge, fake), two_layers(judge, real)
+        loss = tf.reduce_mean(tf.nn.softplus(-of_real)) + tf.reduce_mean(tf.nn.softplus(of_fake))
+        critic = v1.train.AdamOptimizer(0.05).minimize(loss, var_list=judge)
+        generator = v1.train.AdamOptimizer(0.02).minimize(tf.reduce_mean(tf.nn.softplus(-of_fake)), var_list=made)
+        session.run(v1.global_variables_initializer())
+        for _ in range(200):
+            fed = {z: rng.normal(size=(32, 4)), real: np.tanh(rng.normal(size=(32, 4)))}
+            session.run([critic, generator, loss], fed)
+
+
 def dropout_by_placeholder() -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         x, y = v1.placeholder(tf.float32, [None, 8]), v1.placeholder(tf.float32, [None, 1])
         keep, some = v1.placeholder(tf.float32), [v1.Variable(make()) for make in Training().make]
         hidden = v1.nn.dropout(tf.nn.relu(x @ some[0] + some[1]), keep_prob=keep)
+        hidden = v1.nn.dropout(hidden, keep_prob=keep)  # of the same rate, which TensorFlow computes once
         loss = tf.reduce_mean(tf.square(hidden @ some[2] + some[3] - y))
         train = v1.train.GradientDescentOptimizer(0.05).minimize(loss)
         session.run(v1.global_variables_initializer())
@@ -374,6 +394,7 @@ MEANT = [
     attention_to_one_key,
     warm_up,
     adversaries,
+    rivals_in_a_session,
     dropout_by_placeholder,
     measured_only,
     warm_restarts,

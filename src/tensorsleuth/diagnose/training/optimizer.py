@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 
 _COUNTED = re.compile(r"_\d+$")  # at the end of a name that was made unique
 _OPTIMIZER = re.compile(r"\boptimizers\.(?:\w+\.)*(\w+)\(")
+APPLY = "Apply"  # in the names of ops that are a whole optimizer
 READ_VARIABLE = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
 
 
@@ -80,6 +82,19 @@ def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
 
 def _are_scalars(training_graph: TrainingGraph, rows: Array) -> bool:
     return len(rows) > 0 and training_graph.process.shape_of(rows[0]) == ()
+
+
+def has_rivals(training_graph: TrainingGraph) -> bool:
+    """Return whether two lines each train variables of their own, as for a generator and a discriminator.
+
+    What one of them gains the other may lose, whose loss then rises.
+    """
+    written = WrittenVariables(training_graph)
+    lines = {
+        frozenset(written.update_line(spot) for spot in spots if APPLY in spot.type)
+        for spots in written.by_functions.values()
+    } - {frozenset()}
+    return any(one.isdisjoint(other) for one, other in combinations(lines, 2))
 
 
 def variable_values(training_graph: TrainingGraph, name: str) -> Array:

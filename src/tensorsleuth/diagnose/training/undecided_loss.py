@@ -11,7 +11,7 @@ from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.training.loops import TrainingLoops
 from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS
-from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.diagnose.training.optimizer import has_rivals, losses_of
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import FEWEST_STEPS as FEWEST_STEPS_TO_APPLY
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import is_never_applied
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -40,7 +40,8 @@ def _unapplied_gradients(process: ProcessTrace) -> str | None:
 
 
 def _undecided_loss(process: ProcessTrace) -> str | None:
-    losses = list(losses_of(process.cached(TrainingGraph)).values())
+    training = process.cached(TrainingGraph)
+    losses = list(losses_of(training).values())
     if len(losses) != 1 or not FEWEST_EQUAL <= len(losses[0]) < FEWEST_STEPS:  # several are at odds, as in a GAN
         return None
     values = losses[0].astype(np.float64)
@@ -49,7 +50,7 @@ def _undecided_loss(process: ProcessTrace) -> str | None:
     few = f"{len(values)} steps are too few to tell whether it learns"
     if _stays(values):
         return f"the loss did not move ({values[-1]:.6g} in every step) and {few}"
-    if _rises(values):
+    if _rises(values) and not has_rivals(training):
         return f"the loss rose from {values[0]:.4g} to {values[-1]:.4g} and {few}"
     return None
 

@@ -9,7 +9,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
-from tensorsleuth.diagnose.training.optimizer import losses_of, update_line
+from tensorsleuth.diagnose.training.optimizer import has_rivals, losses_of, update_line
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS, PART_COUNT = 50, 10
@@ -22,7 +22,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     losses = list(losses_of(training).values())
     # several are at odds, as those of a GAN are; one that may be negative is no distance from a goal
     alone = len(losses) == 1 and len(losses[0]) >= FEWEST_STEPS
-    if alone and _rises(losses[0]):
+    if alone and _rises(losses[0]) and not has_rivals(training):
         yield _finding(training, losses[0])
 
 
