@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from tests.compat.looking import marked
 
@@ -169,6 +170,40 @@ def test_copies_are_notes_and_the_run_is_healthy(recorded: Recorded) -> None:
     assert notes["repeated-cast"].line == marked("cast")
     assert notes["repeated-conversion"].line == marked("always the same")
     assert found.to_json()["notes"][0]["severity"] == "note"
+
+
+def test_an_evaluation_now_and_then_copies_little(recorded: Recorded) -> None:
+    weights = tf.Variable(tf.ones([512]))
+    table = np.ones((1000, 512), np.float32)
+
+    def program() -> None:
+        for number in range(10 * STEPS):
+            train(weights, lambda: tf.reduce_mean(tf.square(weights)))
+            if number % 10 == 0:
+                float(tf.reduce_mean(tf.constant(table) * weights))
+
+    found = diagnosis(recorded(program))
+    assert (found.findings, found.notes) == ((), ())
+
+
+@pytest.mark.parametrize(("every", "is_problem"), [(1, True), (20, False)])
+def test_ops_that_are_added_now_and_then_are_a_note(recorded: Recorded, every: int, is_problem: bool) -> None:
+    """A DQN that copies its weights to a target network, with new ops each time."""
+
+    def program() -> None:
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            one, other = tf.compat.v1.Variable(tf.ones([4])), tf.compat.v1.Variable(tf.zeros([4]))
+            train = tf.compat.v1.train.GradientDescentOptimizer(0.01).minimize(tf.reduce_sum(one**2))
+            session.run(tf.compat.v1.global_variables_initializer())
+            for number in range(24 * every):
+                session.run(train)
+                if number % every == 0:
+                    session.run(other.assign(0.9 * one))
+
+    found = diagnosis(recorded(program))
+    assert [one.cause for one in (found.findings if is_problem else found.notes)] == ["growing-graph"]
+    assert found.verdict == ("problem" if is_problem else "healthy")
+    assert "in 24 times by now" in (*found.findings, *found.notes)[0].summary
 
 
 def test_what_mixed_precision_casts_is_no_copy_of_data(recorded: Recorded) -> None:

@@ -20,6 +20,7 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MIN_BYTES_PER_STEP = 1_000_000  # bytes a step; less is not worth a line
+MIN_SHARE_OF_STEPS = 0.5  # an evaluation now and then costs little
 MAX_SAMPLED_ROWS = 500  # of one place: enough for a mean
 CAST, HALF_DTYPES = "Cast", ("float16", "bfloat16")
 STATISTICS = ["min", "max", "mean", "std"]
@@ -39,7 +40,9 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     rows = process.early_events()
     for op, told in ((FEED, _feed_finding), (CAST, _cast_finding)):
         for frame, line in _lines(process, rows, op).items():
-            if len(line.steps) >= FEWEST_STEPS and line.bytes >= MIN_BYTES_PER_STEP * len(line.steps):
+            span = max(line.steps) - min(line.steps) + 1 if line.steps else 0
+            is_often = len(line.steps) >= max(FEWEST_STEPS, MIN_SHARE_OF_STEPS * span)
+            if is_often and line.bytes >= MIN_BYTES_PER_STEP * len(line.steps):
                 yield told(frame, line)
 
 
@@ -101,7 +104,7 @@ def _add(process: ProcessTrace, copying_line: CopyingLine, rows: Array) -> None:
 def _feed_finding(frame: Frame, copying_line: CopyingLine) -> RuleFinding:
     a_step = copying_line.bytes / len(copying_line.steps)
     if len(copying_line.values) == 1:
-        why = f"makes a tensor of the same values in every step: {format_bytes(a_step)} are copied each time"
+        why = f"makes a tensor of the same values again and again: {format_bytes(a_step)} are copied each time"
         return _note("repeated-conversion", why, _BEFORE, frame, copying_line)
     why = f"copies {format_bytes(a_step)} a step from NumPy into tensors, while the program waits"
     return _note("fed-by-hand", why, _PIPELINE, frame, copying_line)
@@ -131,7 +134,7 @@ def _note(cause: str, why: str, fix: str, frame: Frame, copying_line: CopyingLin
     )
 
 
-_BEFORE = "convert it once, before the loop"
+_BEFORE = "convert it once, before the loop (in a session: make it a tf.constant of the graph instead of feeding it)"
 _PIPELINE = (
     "let tf.data copy while the model computes: Dataset.from_tensor_slices(arrays).batch(n).prefetch(2), or "
     "Dataset.from_generator"

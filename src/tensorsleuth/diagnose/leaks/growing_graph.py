@@ -14,6 +14,7 @@ from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidenc
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SESSION = "Session.run"
+MIN_SHARE_OF_STEPS = 0.1  # that add ops: fewer do not slow the program down that a person would notice
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
@@ -24,7 +25,8 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     for site, new in _new_nodes(graphs).items():
         at = [(steps[function], count) for function, count in new if function in steps]
         if len({step for step, _ in at}) >= FEWEST_KEPT and _goes_on(at, max(steps.values())):
-            yield _finding(process, site, at)
+            is_often = len(at) >= MIN_SHARE_OF_STEPS * max(steps.values())
+            yield _finding(process, site, at, Severity.GROWS if is_often else Severity.NOTE)
 
 
 RULE = Rule(id="growing-graph", severity=Severity.GROWS, find=find)
@@ -69,14 +71,14 @@ def _goes_on(at: list[tuple[int, int]], last: int) -> bool:
     return keeps_growing(np.array([counts[steps <= mark].sum() for mark in quarters(first, last)]))
 
 
-def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> RuleFinding:
+def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]], severity: Severity) -> RuleFinding:
     place = process.catalogue.sites.get(site)
     frame = place.frame if place is not None else None
     first, ops = min(step for step, _ in at), sum(count for _, count in at)
     each = ops / len(at)
     why = (
-        f"adds ops to the graph in every step: {ops:,} by now, about {each:.3g} each step since step {first}; the "
-        f"session optimises the graph anew for each, keeps them all, and gets slower"
+        f"adds ops to the graph while the session runs it: about {each:.3g} each time, {ops:,} in {len(at):,} times by "
+        f"now, since step {first}; the session optimises the graph anew for each, keeps them all, and gets slower"
     )
     said = f"{pluralise(ops, 'op')} of this line, in {pluralise(len(at), 'graph')} that the session ran"
     evidence = (text_evidence("kept", "graph", said, frame),)
@@ -89,6 +91,7 @@ def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> Rul
         harm=ops,
         step=first,
         evidence=evidence,
+        severity=severity,
     )
 
 
