@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,17 @@ from rich.console import Console
 
 import tensorsleuth
 from tensorsleuth import ExpectationError, expect
+from tensorsleuth.recording.violations import actions
 from tensorsleuth.trace.run_summary import summarize
 from tensorsleuth.ui.terminal.verdict import verdict
 
 NAN = float("nan")
+
+
+@pytest.fixture(autouse=True)
+def fresh_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process counts violations of each place; other tests break the same places."""
+    monkeypatch.setattr(actions, "_times", Counter())
 
 
 def as_text(shown: Any) -> str:
