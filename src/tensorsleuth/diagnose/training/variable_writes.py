@@ -66,6 +66,13 @@ class WrittenVariables:
             return False
         return len(self.by_eager_calls.get(handle, [])) + (handle in self._initialised) == 1
 
+    def is_only_initialised(self, handle: int) -> bool:
+        """Return whether only one run of a session ever wrote it, its initializer; restored values are a second one."""
+        spots = self.by_functions.get(handle, [])
+        roots = {self._training.root_id(spot) for spot in spots}
+        runs = sum(self._training.call_count(root) for root in roots)
+        return len(spots) == 1 and not roots & self._training.roots.keys() and runs == 1
+
     def stays_at_random(self, handle: int) -> bool:
         """Return whether it still has its random initial value."""
         return self.is_never_rewritten(handle) and self.starts_at_random(handle)
