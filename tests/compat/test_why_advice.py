@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -54,6 +55,42 @@ def test_the_log_of_a_softmax(recorded: Recorded) -> None:
     found = first(recorded, lambda x: tf.math.log(tf.nn.softmax(x)), [1.0, -200.0], graph=False)
     assert found.cause == "cross-entropy-by-hand" and found.fix is not None
     assert found.fix.startswith("use tf.nn.log_softmax(logits)")
+
+
+@pytest.mark.parametrize("graph", [True, False], ids=["graph", "eager"])
+@pytest.mark.parametrize(
+    ("by_hand", "begins"),
+    [
+        (lambda x: x / (1 - 0.9**0), "count steps from 1"),
+        (lambda x: x / float(len([])), "look at how that number is computed"),
+        (lambda x: x / (x - x), "divide with tf.math.divide_no_nan"),
+    ],
+    ids=["bias correction", "empty", "computed"],
+)
+def test_a_divisor_that_python_computed(recorded: Recorded, graph: bool, by_hand: Any, begins: str) -> None:
+    """An epsilon would hide what is wrong with the number."""
+    found = first(recorded, by_hand, [1.0, 0.0], graph)
+    assert found.cause in ("zero-over-zero", "divide-by-zero") and found.fix is not None
+    assert found.fix.startswith(begins)
+    assert ("Python computed it" in found.summary) is not begins.startswith("divide")
+
+
+def test_columns_of_different_sizes_are_not_divided_by_the_largest(recorded: Recorded) -> None:
+    """Prices and volumes of shares, as a course has them, with a rate for scaled ones."""
+    rows = np.array([[828.7, 833.4, 1908100.0], [823.0, 828.1, 1828100.0], [819.9, 824.4, 1438100.0]], np.float32)
+    weights = tf.Variable(tf.ones([3, 1]))
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(x @ weights - 830.0))
+        weights.assign_sub(1e-5 * tape.gradient(loss, weights))
+        return loss
+
+    found = tensorsleuth.diagnose(recorded(lambda: [float(step(tf.constant(rows))) for _ in range(20)])).findings[0]
+    assert found.cause == "learning-rate" and found.fix is not None
+    assert "(x - mean) / std of each column, and so what is predicted" in found.fix
+    assert found.fix.count("scale what goes in") == 1 and "x / " not in found.fix
 
 
 def test_what_the_optimiser_made_of_a_root_is_shown_as_computed(recorded: Recorded) -> None:

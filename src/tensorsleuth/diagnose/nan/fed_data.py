@@ -19,6 +19,9 @@ MAX_HOPS_TO_BATCH = 80
 MIN_OUTLIER = 5.0  # times the largest value of a usual batch
 UNSCALED = 20.0  # data that is scaled to 0 … 1, or to a deviation of 1, stays below
 MODERATE = 20.0  # an argument of exp that overflows nowhere
+BYTE_MAX = 255.0  # of pixels
+TABLE_RANK = 2  # rows of columns, each with a range of its own
+SCALE_FIRST = "scale what goes in and what is predicted to about −1 … 1 first"
 MENDED_BY_SCALING = ("exp-overflow", "sinh-overflow", "learning-rate")  # causes
 
 
@@ -29,10 +32,17 @@ class FedRange:
     low: float
     high: float
     frame: Frame | None
+    rank: int = 0
 
     @property
     def max_abs(self) -> float:
         return max(-self.low, self.high)
+
+    @property
+    def scaling(self) -> str:
+        """`x / 255`"""
+        is_table = self.rank == TABLE_RANK and self.max_abs > BYTE_MAX
+        return "(x - mean) / std of each column" if is_table else f"x / {self.max_abs:.4g}"
 
     @property
     def words(self) -> str:
@@ -69,7 +79,7 @@ def unscaled_data(case: Case) -> FedRange | None:
     if seen is None or not seen.max_abs >= UNSCALED:
         return None
     site = seen.tensor.site
-    return FedRange(seen.min, seen.max, site.frame if site is not None else None)
+    return FedRange(seen.min, seen.max, site.frame if site is not None else None, len(seen.shape or ()))
 
 
 def with_data_scale(case: Case, story: Explanation) -> Explanation:
@@ -79,9 +89,11 @@ def with_data_scale(case: Case, story: Explanation) -> Explanation:
     data, largest = unscaled_data(case), case.largest_input
     if data is None or (story.cause != "learning-rate" and _is_large_anyway(data, largest)):
         return story
+    scaled = f"scale what goes in to about −1 … 1 first, it is {data.words}: {data.scaling}"
+    if story.fix.startswith(SCALE_FIRST):
+        return replace(story, fix=f"{scaled}, and so what is predicted{story.fix.removeprefix(SCALE_FIRST)}")
     then = "then" if story.cause == "learning-rate" else "if it still overflows,"
-    fix = f"scale what goes in to about −1 … 1 first, it is {data.words}: x / {data.max_abs:.4g}; {then} {story.fix}"
-    return replace(story, fix=fix)
+    return replace(story, fix=f"{scaled}; {then} {story.fix}")
 
 
 def outlier_batch(case: Case) -> OutlierBatch | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorsleuth.core.ops.elementwise import DIVISIONS
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES, LITERALS
 from tensorsleuth.core.ops.numerics import ALL_DIVISIONS, NORMS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
@@ -36,9 +37,15 @@ def match(case: Case) -> Explanation | None:
         return Explanation(
             "empty-mean", 0.9, f"divides a sum by a count, and {zeros}: there was nothing to average", _MEAN
         )
-    if case.out.has_nan:
-        return Explanation("zero-over-zero", 0.9, f"divides 0 by 0: {zeros}", _SAFE)
-    return Explanation("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
+    slug, what = ("zero-over-zero", "divides 0 by 0") if case.out.has_nan else ("divide-by-zero", "divides by zero")
+    if divisor.elements == 1 and divisor.op in EXTERNAL_SOURCES | LITERALS:
+        return Explanation(slug, 0.9, f"{what}: {zeros}, and Python computed it", _counted(case))
+    return Explanation(slug, 0.9, f"{what}: {zeros}", _SAFE)
+
+
+def _counted(case: Case) -> str:
+    """Advise to mend the number in Python; 1 − beta ** step is 0 where steps are counted from 0."""
+    return f"{_FROM_ONE}; {_IN_PYTHON}" if "**" in case.code or "pow(" in case.code else _IN_PYTHON
 
 
 def _slope_of_softmax(case: Case) -> Explanation | None:
@@ -96,6 +103,8 @@ def _averages(case: Case, divisors: list[OpNode]) -> bool:
 
 
 _SAFE = "divide with tf.math.divide_no_nan(x, y), which gives 0 for x/0, or add an epsilon to the divisor"
+_IN_PYTHON = "look at how that number is computed: a count or a length that is 0, a setting, a division of integers"
+_FROM_ONE = "count steps from 1, if a power of the step is in it (1 - beta ** 0 is 0)"
 _MEAN = "use tf.math.divide_no_nan(total, count), or tf.maximum(count, 1): a mask or batch may be empty"
 _ONE = "a batch of one has no sample variance: divide by tf.maximum(n - 1, 1), or drop the remainder of the batches"
 _NORM = "use tf.math.l2_normalize(x, epsilon=1e-12), or x * tf.math.rsqrt(tf.maximum(sum_of_squares, 1e-12))"

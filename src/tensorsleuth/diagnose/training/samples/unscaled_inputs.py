@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.nan.fed_data import BYTE_MAX
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
 from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.diagnose.training.samples.batch_inputs import BatchInput, BatchInputs
@@ -43,8 +44,7 @@ def _finding(one: BatchInput, losses: list[Array]) -> RuleFinding:
     fails = not _learns(losses)
     why = (
         f"multiplies weights with inputs of {low:.4g} … {high:.4g}: first weights and learning rates are made for "
-        "inputs of "
-        "about 1, so outputs and gradients are as many times larger"
+        "inputs of about 1, so outputs and gradients are as many times larger"
     )
     if fails:
         why += f", and the loss did not fall in {max(map(len, losses)):,} steps"
@@ -52,7 +52,7 @@ def _finding(one: BatchInput, losses: list[Array]) -> RuleFinding:
     return RuleFinding(
         confidence=0.8 if fails else 0.6,
         why=why,
-        fix=_SCALE,
+        fix=_SCALE_PIXELS if low >= 0 and high <= BYTE_MAX else _SCALE_COLUMNS,
         frame=one.frame,
         op=one.consumer.type,
         evidence=evidence,
@@ -60,8 +60,8 @@ def _finding(one: BatchInput, losses: list[Array]) -> RuleFinding:
     )
 
 
-_SCALE = (
-    "scale them first: keras.layers.Rescaling(1 / 255) for pixels, a Normalization layer that is adapted to the "
-    "training "
-    "data (or (x - mean) / std of each column) for measured quantities"
+_SCALE_PIXELS = "scale them first: keras.layers.Rescaling(1 / 255), or x / 255"
+_SCALE_COLUMNS = (
+    "scale them first: (x - mean) / std of each column, with the mean and deviation of the training data, or a Keras "
+    "Normalization layer that is adapted to it"
 )

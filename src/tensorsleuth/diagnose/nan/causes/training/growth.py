@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.fed_data import SCALE_FIRST
 from tensorsleuth.diagnose.nan.history import ValueGrowth
 from tensorsleuth.diagnose.nan.last_update import WeightUpdate, jump_at, last_update
 from tensorsleuth.diagnose.needs import Need
@@ -90,8 +91,8 @@ def _advice(rate: float) -> str:
     lower = 10 ** max(1, math.ceil(math.log10((rate + 1) / 2)))
     if lower > MAX_RATE_ADVICE:  # no rate is that wrong: what is multiplied with it is
         return (
-            "scale what goes in and what is predicted to about −1 … 1 first: no learning rate mends steps that grow so "
-            "fast; then lower the rate, or clip gradients (tf.clip_by_global_norm)"
+            f"{SCALE_FIRST}: no learning rate mends steps that grow so fast; then lower the rate, or clip gradients "
+            "(tf.clip_by_global_norm)"
         )
     return (
         f"lower the learning rate ({lower:,}×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise "
