@@ -195,6 +195,37 @@ def test_attention_by_one_unit(recorded: Recorded, mark: str, axis: int, cause: 
     assert found == ([(cause, "error", marked(mark))] if cause else [])
 
 
+def matmul_of(shares: Any, x: Any) -> Any:
+    return tf.squeeze(tf.matmul(tf.transpose(x, [0, 2, 1]), tf.expand_dims(shares, 2)), 2)
+
+
+SUMS = {
+    "matmul": matmul_of,
+    "product": lambda shares, x: tf.reduce_sum(x * shares[:, :, None], axis=1),
+    "einsum": lambda shares, x: tf.einsum("bt,btd->bd", shares, x),
+}
+
+
+@pytest.mark.parametrize("kind", EAGER_OR_GRAPH)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("name", SUMS)
+def test_attention_to_the_last_state(recorded: Recorded, name: str, axis: int, kind: str) -> None:
+    """Scores [batch, time] without weights of their own: an LSTM's states with its last one."""
+    first, last = weight(6, 6), weight(6, 3)
+
+    def loss(x: Any, labels: Any) -> Any:
+        states = tf.tanh(tf.matmul(x[:, :5], tf.tile(first[None], [tf.shape(x)[0], 1, 1])))
+        scores = tf.squeeze(tf.matmul(states, tf.expand_dims(states[:, -1], 2)), 2)
+        shares = tf.nn.softmax(scores, axis=axis)  # of states
+        logits = SUMS[name](shares, states) @ last
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+    loss.weights = [first, last]  # type: ignore[attr-defined]
+    step = training(loss, [first, last]) if kind == "graph" else eager(loss)
+    found = told(recorded(lambda: run(step, TOKENS, CLASSES)))
+    assert found == ([("batch-mixed", "error", marked("of states"))] if axis == 0 else [])
+
+
 def test_attention_to_one_key_and_a_mixture_of_one_part(recorded: Recorded) -> None:
     loss: Any = pooled_by(1, False, keys=1)
     assert told(recorded(lambda: run(eager(loss), TOKENS, CLASSES))) == []

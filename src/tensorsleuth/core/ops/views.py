@@ -13,6 +13,7 @@ FORWARDS = ALL_COPIES | {"IdentityN"}  # pass on one tensor or several
 
 RESHAPES = frozenset(["Reshape", "ExpandDims", "Squeeze"])  # the same elements in the same order
 # IdentityN follows a function with a custom gradient, such as DeBERTa's dropout.
+WEIGHING_PASSES = RESHAPES | {"Transpose", "Mul", "StridedSlice"}  # from weights to the sum of what they weigh
 MOVES = COPIES | RESHAPES | {"Transpose", "IdentityN"}
 # The graph optimizer removes them if it can. The values stay the same.
 REMOVABLE_VIEWS = IDENTITIES | RESHAPES | {"PreventGradient", "Snapshot"}

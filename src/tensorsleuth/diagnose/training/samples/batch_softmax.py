@@ -8,9 +8,9 @@ from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.elementwise import ELEMENTWISE_FUNCTIONS, SCALINGS
 from tensorsleuth.core.ops.kinds import ORDER_OPS
 from tensorsleuth.core.ops.masks import MASK_ADDING_OPS
-from tensorsleuth.core.ops.products import LAYER_PRODUCTS, PRODUCTS
-from tensorsleuth.core.ops.reductions import PLAIN_SOFTMAXES
-from tensorsleuth.core.ops.views import RESHAPES
+from tensorsleuth.core.ops.products import BATCH_PRODUCTS, LAYER_PRODUCTS, PRODUCTS
+from tensorsleuth.core.ops.reductions import LOSS_REDUCTIONS, PLAIN_SOFTMAXES
+from tensorsleuth.core.ops.views import RESHAPES, WEIGHING_PASSES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line
@@ -21,6 +21,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_HOPS_TO_PRODUCT = 8  # ops from the softmax back to the layer that makes the scores
 MAX_HOPS_TO_USE = 3  # ops from a softmax to a product that weighs with it
+MAX_HOPS_TO_SUM = 6  # ops from a softmax to the sum of what it weighs
 SCORE_PASSES = SCALINGS | MASK_ADDING_OPS | ELEMENTWISE_FUNCTIONS | RESHAPES
 
 
@@ -41,22 +42,32 @@ RULE = Rule(
     find=find,
     causes=("batch-mixed",),
     basis=Basis.GRAPH,
-    supersedes=("chance-loss",),
+    supersedes=("chance-loss", "softmax-axis"),
 )
 
 
 def _softmaxes(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, OpNode]]:
     """Yield the softmaxes whose input was transposed, as for another axis than the last, with the scores before it.
 
-    In functions without those of two axes, which `batch_mixed` judges by the graph alone.
+    In functions without those of two axes, which `batch_mixed` judges by the graph alone, unless what they weigh is
+    summed over the other axis.
     """
     spots = [(one, 3) for one in training_graph.forward_ops(PLAIN_SOFTMAXES)]
     spots += [(one, 2) for one, _ in differentiated_eager_ops(training_graph.process, PLAIN_SOFTMAXES)]
     for softmax, fewest_axes in spots:
         turned = _source(training_graph, softmax)
         scores = _source(training_graph, turned) if turned is not None and turned.type == "Transpose" else None
-        if scores is not None and len(shape_of(training_graph, scores) or ()) >= fewest_axes:
+        if scores is None or turned is None:
+            continue
+        shape = _scores_shape(training_graph, softmax, scores)
+        if len(shape) >= fewest_axes or _sums_other_axis(training_graph, softmax, shape):
             yield softmax, scores
+
+
+def _scores_shape(training_graph: TrainingGraph, softmax: OpNode, scores: OpNode) -> tuple[int, ...]:
+    """Return the shape of scores; of two axes also where only the transposed ones were recorded."""
+    turned = shape_of(training_graph, softmax) or ()
+    return shape_of(training_graph, scores) or (turned[::-1] if len(turned) == 2 else ())
 
 
 def _source(training_graph: TrainingGraph, op_node: OpNode) -> OpNode | None:
@@ -75,9 +86,11 @@ def _is_over_batch(training_graph: TrainingGraph, softmax: OpNode, scores: OpNod
     Of more than two axes, it has as many elements as there are labels. Of two, a layer puts samples there, and a bag of
     instances is the exception: its softmax weighs them.
     """
-    shape, turned = shape_of(training_graph, scores), shape_of(training_graph, softmax)
-    if shape is None or turned is None or shape[0] == 1 or shape[0] in shape[1:] or turned[-1] != shape[0]:
+    shape, turned = _scores_shape(training_graph, softmax, scores), shape_of(training_graph, softmax)
+    if not shape or turned is None or shape[0] == 1 or shape[0] in shape[1:] or turned[-1] != shape[0]:
         return False
+    if len(shape) == 2 and _sums_other_axis(training_graph, softmax, shape):
+        return not sizes or shape[0] in sizes
     is_batch = shape[0] in sizes if len(shape) > 2 else not _weighs(training_graph, softmax)
     return is_batch and _made_by_layer(training_graph, scores)
 
@@ -100,6 +113,26 @@ def _made_by_layer(training_graph: TrainingGraph, scores: OpNode) -> bool:
     return False
 
 
+def _sums_other_axis(training_graph: TrainingGraph, softmax: OpNode, shape: tuple[int, ...]) -> bool:
+    """Return whether what a softmax over the first of two axes weighs is summed over the second one.
+
+    Attention of [batch, time] does that: a matrix product of each sample, or a product and a sum over axis 1.
+    """
+    if len(shape) != 2:
+        return False
+    level, seen = {softmax}, {softmax}
+    for _ in range(MAX_HOPS_TO_SUM):
+        users = {user for one in level for user in training_graph.forward_consumers(one)} - seen
+        for user in users:
+            made = shape_of(training_graph, user) or ()
+            keeps_rows = len(made) > 1 and made[0] == shape[0] and made[1] != shape[1]
+            if keeps_rows and user.type in BATCH_PRODUCTS | LOSS_REDUCTIONS:
+                return True
+        seen |= users
+        level = {user for user in users if user.type in WEIGHING_PASSES}
+    return False
+
+
 def _weighs(training_graph: TrainingGraph, softmax: OpNode) -> bool:
     """Return whether its output weighs or routes samples, as in pooling over the instances of a bag."""
     level, seen = {softmax}, {softmax}
@@ -113,7 +146,7 @@ def _weighs(training_graph: TrainingGraph, softmax: OpNode) -> bool:
 
 
 def _finding(training_graph: TrainingGraph, softmax: OpNode, scores: OpNode) -> RuleFinding:
-    shape = list(shape_of(training_graph, scores) or ())
+    shape = list(_scores_shape(training_graph, softmax, scores))
     why = (
         f"takes the softmax of {shape} over axis 0, the batch: the weights of one sample do not add up to 1, and what "
         "it gets depends on the other samples of its batch"
