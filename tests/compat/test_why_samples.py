@@ -151,6 +151,39 @@ def test_batch_normalisation_by_hand(recorded: Recorded) -> None:
     assert told(recorded(lambda: run(step, X, CLASSES))) == []
 
 
+CONTRACTIONS: dict[str, tuple[Any, bool]] = {
+    "tensordot": (lambda a, b: tf.tensordot(a, b, 2), True),
+    "einsum": (lambda a, b: tf.einsum("bd,bd->", a, b), True),
+    "flat": (lambda a, b: tf.reshape(a, [1, -1]) @ tf.reshape(b, [-1, 1]), True),
+    "each sample": (lambda a, b: tf.reduce_sum(a * b, axis=1, keepdims=True), False),
+    "einsum of each": (lambda a, b: tf.einsum("bd,bd->b", a, b)[:, None], False),
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTIONS)
+def test_a_product_that_sums_over_the_batch(recorded: Recorded, name: str) -> None:
+    """Two embeddings, as of users and films, whose product is one number for all ratings of a batch."""
+    first, second, bias = weight(6, 8), weight(6, 8), weight(6, 1)
+    product, is_mixed = CONTRACTIONS[name]
+
+    def loss(x: Any, y: Any) -> Any:
+        rating = tf.sigmoid(product(x @ first, x @ second) + x @ bias)
+        return tf.reduce_mean(tf.square(rating - y))
+
+    found = told(recorded(lambda: run(training(loss, [first, second, bias]), X, X[:, :1])))
+    assert [one[0] for one in found] == (["batch-mixed"] if is_mixed else [])
+
+
+def test_a_sum_over_the_batch_that_is_part_of_the_loss(recorded: Recorded) -> None:
+    first, second, bias = weight(6, 8), weight(6, 8), weight(6, 1)
+
+    def loss(x: Any, y: Any) -> Any:
+        likeness = tf.tensordot(x @ first, x @ second, 2)  # a penalty
+        return tf.reduce_mean(tf.square(x @ bias - y)) + 1e-4 * likeness**2
+
+    assert told(recorded(lambda: run(training(loss, [first, second, bias]), X, X[:, :1]))) == []
+
+
 # ---- scores of one unit, [samples, time, 1]
 
 
