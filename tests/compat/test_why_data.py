@@ -61,7 +61,7 @@ def test_a_label_is_told_with_the_batch_that_it_came_in_with(recorded: Recorded)
     found = first(recorded(program))
     assert (found.cause, found.epoch, found.batch, found.step) == ("nan-in-data", 0, 1, 1)
     place = "(row 7, column 0): it is in the data, and comes in at row 3, column 0"
-    made = f"and line {marked('missing')} may have made it (labels[7] = np.nan)"
+    made = f"and line {marked('missing')} (labels[7] = np.nan) may have made it"
     assert found.summary.endswith(f"{place} of the batch of step 1 (epoch 0, batch 1), {made}.")
 
 

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tensorsleuth.diagnose.nan.array_source import array_source
+from tensorsleuth.diagnose.nan.array_source import array_sources
 
 FOUND = {
     "name": """
@@ -48,6 +48,23 @@ FOUND = {
         weights = shares / counts  # bad
         loss = tf.reduce_sum(losses * weights)  # fed
         """,
+    "taken apart": """
+        def split(x, y):
+            cut = len(x) // batch
+            return (x[:cut], y[:cut]), x[cut:]
+
+        means = prices.rolling(window=2).mean()  # bad
+        (x_train, y_train), rest = split(prices, means)
+        model.fit(x_train, y_train)  # fed
+        """,
+    "pair": """
+        x, y = prices, prices.shift(1)  # bad
+        model.fit(x, y)  # fed
+        """,
+    "file": """
+        cars = pd.read_csv(path)  # bad
+        model.fit(cars[["a", "b"]].values, cars["c"])  # fed
+        """,
     "loop": """
         tables = np.sqrt(raw)  # bad
         for batch in tables:
@@ -55,6 +72,11 @@ FOUND = {
         """,
 }
 NOT_FOUND = {
+    "place": "at = total / n\nx = load()[: int(at)]\nf(x)  # fed",
+    "size": "x = load()\ny = make(x.shape[0] / 2)\nz = raw[: y]\nf(z)  # fed",
+    "rest": "n -= n % batch\nx = load(n)\nf(x)  # fed",
+    "cleaned": "x = pd.read_csv(path).dropna()\nf(x)  # fed",
+    "cleaned later": "x = prices.shift(1)\ny = x.fillna(0.0)\nf(y)  # fed",
     "scaled by a number": "x = raw / 255.0\nf(x)  # fed",
     "file": "x = np.load('x.npy')\nf(x)  # fed",
     "of TensorFlow": "x = tf.math.log(y)\nf(x)  # fed",
@@ -73,15 +95,20 @@ def line_of(text: str, mark: str) -> int:
 @pytest.mark.parametrize("kind", FOUND)
 def test_the_line_that_can_make_it_is_found(kind: str) -> None:
     text = textwrap.dedent(FOUND[kind])
-    found = array_source(text, line_of(text, "fed"))
-    assert found is not None and found.line == line_of(text, "bad")
+    (found,) = array_sources(text, line_of(text, "fed"))
+    assert found.line == line_of(text, "bad")
     assert "# bad" not in found.code and found.code == found.code.strip()
 
 
 @pytest.mark.parametrize("kind", NOT_FOUND)
 def test_no_line_is_guessed(kind: str) -> None:
-    assert array_source(NOT_FOUND[kind], line_of(NOT_FOUND[kind], "fed")) is None
+    assert array_sources(NOT_FOUND[kind], line_of(NOT_FOUND[kind], "fed")) == []
+
+
+def test_each_name_of_a_line_has_its_own() -> None:
+    text = "x = np.log(raw)\ny = prices.shift(1)\nmodel.fit(x, y)"
+    assert [one.line for one in array_sources(text, 3)] == [1, 2]
 
 
 def test_names_that_go_in_circles_come_to_an_end() -> None:
-    assert array_source("def f(x):\n    return f(x)\nx = f(x)\ny = x\nx = y\ng(x)", 6) is None
+    assert array_sources("def f(x):\n    return f(x)\nx = f(x)\ny = x\nx = y\ng(x)", 6) == []

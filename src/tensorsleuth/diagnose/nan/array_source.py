@@ -17,8 +17,15 @@ RISKY_CALLS = frozenset(
     [
         *("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "power", "divide", "true_divide", "reciprocal"),
         *("arccos", "arcsin", "arctanh", "arccosh", "div", "truediv", "rdiv", "pct_change", "cumprod"),
+        # of pandas: rows without a value before them, cells that are missing, text that is no number
+        *("rolling", "shift", "diff", "merge", "reindex", "resample", "unstack", "pivot", "pivot_table", "to_numeric"),
+        *("read_csv", "read_table", "read_excel", "genfromtxt"),
     ]
 )
+CLEANING_CALLS = frozenset(["dropna", "fillna", "nan_to_num", "interpolate", "ffill", "bfill"])
+SIZE_ATTRIBUTES = frozenset(
+    ["shape", "size", "ndim", "dtype", "columns", "index"]
+)  # of an array, and none of its values
 BAD_CONSTANTS = frozenset(["nan", "inf", "NaN", "Inf", "infty", "NINF", "PINF", "NA"])
 TENSORFLOW = frozenset(["tf", "tensorflow", "keras"])
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,17 +39,16 @@ class ArraySource:
     code: str
 
 
-def array_source(text: str, line: int) -> ArraySource | None:
-    """Return the nearest line that computes what a line uses, and that can make a NaN or an infinity."""
+def array_sources(text: str, line: int) -> list[ArraySource]:
+    """Return the nearest line, for each name in a line, that computes it and that can make a NaN or an infinity."""
     tree = _parsed(text)
-    if tree is None:
-        return None
-    scopes = _scopes_around(tree, line)
-    start = _statement_at(scopes[0], line)
-    found = next(_Walk(tree).from_statement(start, scopes), None) if start is not None else None
-    if found is None or found.lineno == line:
-        return None
-    return ArraySource(found.lineno, text.splitlines()[found.lineno - 1].split("#")[0].strip())
+    scopes = _scopes_around(tree, line) if tree is not None else []
+    start = _statement_at(scopes[0], line) if scopes else None
+    if tree is None or start is None:
+        return []
+    nearest = (next(_Walk(tree).from_name(name, start, scopes), None) for name in _names(_own_part(start)))
+    lines = dict.fromkeys(one.lineno for one in nearest if one is not None and one.lineno != line)
+    return [ArraySource(at, text.splitlines()[at - 1].split("#")[0].strip()) for at in lines]
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,9 @@ class _Walk:
     tree: ast.Module
     seen: set[tuple[int, str]] = field(default_factory=set)
 
-    def from_statement(self, statement: ast.stmt, scopes: list[Scope]) -> Iterator[ast.expr]:
-        """Yield risky expressions behind a statement, nearest first."""
-        level = [(name, statement.lineno, scopes) for name in _names(_own_part(statement))]
+    def from_name(self, name: str, statement: ast.stmt, scopes: list[Scope]) -> Iterator[ast.expr]:
+        """Yield risky expressions behind a name in a statement, nearest first."""
+        level = [(name, statement.lineno, scopes)]
         for _ in range(MAX_STEPS):
             following = []
             for name, before, around in level:
@@ -100,7 +106,8 @@ class _Walk:
             returned = [(one.value, one.lineno) for one in _returns(scope, name) if one.value is not None]
             if given or returned:
                 self.seen.add((id(scope), name))
-                yield from ((value, line, scopes[at:]) for value, line in reversed(given))
+                for value, line in reversed(given):
+                    yield from self._parts(value, line, scopes[at:], name)
                 function = _function(scope, name)
                 yield from ((value, line, [function, *scopes[at:]]) for value, line in returned if function)
                 return
@@ -108,6 +115,22 @@ class _Walk:
                 self.seen.add((id(scope), name))
                 yield from self._arguments(scope, name)
                 return
+
+    def _parts(
+        self, value: ast.expr, line: int, scopes: list[Scope], name: str
+    ) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
+        """Yield what a name gets of a value that is taken apart: `x, y = split(a, b)`."""
+        path = _path(scopes[0], name, value)
+        if not path:
+            yield value, line, scopes
+            return
+        function = _leaf(value.func) if isinstance(value, ast.Call) else ""
+        made = [(scope, one.value) for scope in scopes for one in _returns(scope, function)] or [(None, value)]
+        for scope, whole in made:
+            part = _part(whole, path)
+            inner = _function(scope, function) if scope is not None else None
+            around = [inner, *scopes] if inner is not None else scopes
+            yield (part, part.lineno, around) if part is not None else (value, line, scopes)
 
     def _arguments(self, function: Scope, name: str) -> Iterator[tuple[ast.expr, int, list[Scope]]]:
         """Yield what calls of a function give a parameter."""
@@ -146,9 +169,21 @@ def _own_part(statement: ast.stmt) -> ast.AST:
 
 
 def _names(tree: ast.AST) -> list[str]:
-    """Return the names that it reads, without those of TensorFlow's functions."""
-    names = [one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    """Return the names whose values go into it, without those of TensorFlow's functions, sizes and places."""
+    names = [one.id for one in _value_parts(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     return list(dict.fromkeys(name for name in names if name not in TENSORFLOW))
+
+
+def _value_parts(tree: ast.AST) -> Iterator[ast.AST]:
+    """Walk an expression, but for indexes, sizes, and what a call has cleaned of NaN."""
+    todo = [tree]
+    for one in todo:
+        if isinstance(one, ast.Attribute) and one.attr in SIZE_ATTRIBUTES:
+            continue
+        if isinstance(one, ast.Call) and _leaf(one.func) in CLEANING_CALLS | {"len"}:
+            continue
+        yield one
+        todo += [one.value] if isinstance(one, ast.Subscript) else ast.iter_child_nodes(one)
 
 
 def _assignments(scope: Scope, name: str) -> list[tuple[ast.expr, int]]:
@@ -164,6 +199,25 @@ def _assignments(scope: Scope, name: str) -> list[tuple[ast.expr, int]]:
         elif isinstance(one, ast.For) and _is_target(one.target, name):
             found.append((one.iter, one.lineno))
     return found
+
+
+def _path(scope: Scope, name: str, value: ast.expr) -> list[int]:
+    """Return the places of a name among those that a value is taken apart into, `(x, y), z = …`; outermost first."""
+    targets = [one.targets for one in _own_statements(scope) if isinstance(one, ast.Assign) and one.value is value]
+    target = next((one for some in targets for one in some if _is_target(one, name)), None)
+    path = []
+    while isinstance(target, ast.Tuple | ast.List):
+        at, target = next((at, part) for at, part in enumerate(target.elts) if _is_target(part, name))
+        path.append(at)
+    return path
+
+
+def _part(value: ast.expr | None, path: list[int]) -> ast.expr | None:
+    for at in path:
+        if not isinstance(value, ast.Tuple | ast.List) or at >= len(value.elts):
+            return None
+        value = value.elts[at]
+    return value
 
 
 def _own_statements(scope: Scope) -> Iterator[ast.stmt]:
@@ -221,9 +275,9 @@ def _root(expression: ast.expr) -> str:
 
 def _risky(value: ast.expr) -> Iterator[ast.expr]:
     """Yield the parts of an expression that can be NaN or infinite for finite numbers."""
-    for one in ast.walk(value):
+    for one in _value_parts(value):
         if (
-            (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div | ast.FloorDiv | ast.Mod) and _may_be_zero(one))
+            (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div) and _may_be_zero(one))
             or (isinstance(one, ast.Call) and _leaf(one.func) in RISKY_CALLS and _root(one.func) not in TENSORFLOW)
             or (isinstance(one, ast.Attribute) and one.attr in BAD_CONSTANTS)
             or (isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in BAD_CONSTANTS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame, Site
-from tensorsleuth.diagnose.nan.array_source import array_source
+from tensorsleuth.diagnose.nan.array_source import array_sources
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+
+MOST_SOURCES = 2  # lines: more of them help nobody
 
 
 def data_site(case: Case) -> Site | None:
@@ -36,12 +38,14 @@ def data_frame(case: Case, site: Site) -> Frame | None:
 
 
 def source_words(case: Case, site: Site | None = None) -> str:
-    """Name the line of the program that may have computed it with NumPy or pandas."""
+    """Name the lines of the program that may have computed it with NumPy or pandas, if they are few."""
     site = site if site is not None else case.site
     frame = site.frame if site is not None else None
     text = case.process.catalogue.sources.get(frame.file) if frame is not None else None
-    found = array_source(text, frame.line) if frame is not None and text is not None else None
-    return f", and line {found.line} may have made it ({found.code})" if found is not None else ""
+    found = array_sources(text, frame.line) if frame is not None and text is not None else []
+    if not 1 <= len(found) <= MOST_SOURCES:
+        return ""
+    return f", and {' or '.join(f'line {one.line} ({one.code})' for one in found)} may have made it"
 
 
 def reads_csv(case: Case) -> bool:
