@@ -9,6 +9,10 @@ from dataclasses import replace
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.diagnose.nan.path import WRITTEN
 
+LOSS_SCALE_COLLAPSE = "loss-scale-collapse"
+MENDED_BY_SCALE = ("origin", "half-overflow", "sum-overflow", "product-overflow", "loss-scale")  # causes, or unknown
+LIKELY = 0.8  # the confidence that a bad value is what a loss scale skipped
+
 
 def fold_effects(
     bad_values: list[Finding], counted: list[Finding], symptoms: Container[str]
@@ -24,6 +28,25 @@ def fold_effects(
     effects = tuple(dict.fromkeys(map(effect_words, later)))
     told = [replace(one, effects=effects) if one is root else one for one in bad_values]
     return told, [one for one in counted if one not in later]
+
+
+def explain_collapse(bad_values: list[Finding], counted: list[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return both lists with the bad value first that a loss scale skips, if the scale collapses because of it.
+
+    A step whose gradients are not finite is thrown away, so such a value does no harm by itself. Gradients that are too
+    large while the scale is, are what the scale is for.
+    """
+    collapse = next((one for one in counted if one.cause == LOSS_SCALE_COLLAPSE), None)
+    masked = (one for one in bad_values if one.severity == "masked" and one.cause not in MENDED_BY_SCALE)
+    skipped = next(masked, None)
+    if collapse is None or skipped is None:
+        return bad_values, counted
+    confidence = min(skipped.confidence, LIKELY)
+    told = replace(skipped, severity="error", confidence=confidence, effects=(effect_words(collapse),))
+    return (
+        [told, *(one for one in bad_values if one is not skipped)],
+        [one for one in counted if one is not collapse],
+    )
 
 
 def _spoils_weights(finding: Finding) -> bool:

@@ -15,7 +15,7 @@ from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
 from tensorsleuth.diagnose.doubts import find_doubts
-from tensorsleuth.diagnose.effects import fold_effects
+from tensorsleuth.diagnose.effects import explain_collapse, fold_effects
 from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
 from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
 from tensorsleuth.diagnose.exits.failure_finding import failure_finding
@@ -89,7 +89,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
             told = _with_context(process, findings_of(process, exit_code))
             also = rule_findings(process)
             if told and also:
-                told, also = fold_effects(told, also, symptoms(process))
+                told, also = fold_effects(*explain_collapse(told, also), symptoms(process))
             found.append((process, [replace(one, process=number) for one in told]))
             from_rules += [replace(one, process=number, worker=task_name(process)) for one in also]
             process.release_memory()
@@ -131,7 +131,9 @@ def _origin_findings(process: ProcessTrace) -> tuple[list[Finding], set[int]]:
     finder = OriginFinder(process)
     cases = [Case(finder, birth) for birth in finder.find()]
     told = _without_gaps([_ExplainedCase(case) for case in cases])
-    first = min((one.call for one in told if not one.masked and not one.case.origin.from_outside), default=None)
+    born = [one for one in told if not one.masked and not one.case.origin.from_outside]
+    # a number that Python reads, and nothing else, explains nothing of what goes wrong elsewhere
+    first = min((one.call for one in [one for one in born if not one.is_only_read] or born), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
     told = [
         one for one in told if not one.is_intended(told) and not one.was_fed_back(first) and not one.follows(harmful)
@@ -230,9 +232,16 @@ class _ExplainedCase:
         return any(other.case.out.key in self.case.spread.reached for other in made)
 
     @property
-    def rank(self) -> tuple[bool, bool, bool]:
-        """Harm before none; a forward pass before its gradient; what was computed before what was written."""
-        return self.masked, self.case.variable_write is not None, self._is_gradient
+    def is_only_read(self) -> bool:
+        """Return whether it got to Python, and to no variable or op that raised: a number that is printed."""
+        spread = self.case.spread
+        return bool(spread.results) and not (spread.variables or spread.refused or spread.raised)
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool]:
+        """Harm before none, also to more than a printed number; what was computed before what was written; a forward
+        pass before its gradient."""
+        return self.masked, self.is_only_read, self.case.variable_write is not None, self._is_gradient
 
     @property
     def finding(self) -> Finding:

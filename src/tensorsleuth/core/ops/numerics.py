@@ -5,6 +5,8 @@ from __future__ import annotations
 from tensorsleuth.core.ops.elementwise import ADDITIONS, DIVISIONS, ROOTS
 from tensorsleuth.core.ops.products import OVERFLOWING_PRODUCTS
 
+LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}  # by dtype
+
 EXPONENTIALS = frozenset(["Exp", "Expm1", "Sinh", "Cosh"])  # they overflow for inputs of a few hundred
 # Sums of many numbers, or of two, that exceed the largest number.
 OVERFLOWING_SUMS = (

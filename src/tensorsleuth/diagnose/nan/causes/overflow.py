@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tensorsleuth.core.ops.elementwise import DIVISIONS
-from tensorsleuth.core.ops.numerics import EXPONENTIALS, OVERFLOWING_MULTIPLICATIONS, OVERFLOWING_SUMS
+from tensorsleuth.core.ops.numerics import EXPONENTIALS, LARGEST_FINITE, OVERFLOWING_MULTIPLICATIONS, OVERFLOWING_SUMS
 from tensorsleuth.core.ops.products import OVERFLOWING_PRODUCTS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
+from tensorsleuth.diagnose.graph.value_range import range_of
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-
-LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
 
 OPS = frozenset([*EXPONENTIALS, *OVERFLOWING_SUMS, *OVERFLOWING_MULTIPLICATIONS, *DIVISIONS, "Cast"])
 
@@ -18,7 +17,7 @@ def match(case: Case) -> Explanation | None:
         return None
     if case.op in EXPONENTIALS:
         return _exponential(case)
-    if any(one.bad for one in case.inputs):
+    if any(one.bad for one in case.inputs) or _stays_finite(case):
         return None
     if _is_norm(case):
         return Explanation(
@@ -39,6 +38,12 @@ def match(case: Case) -> Explanation | None:
     if case.op == "Cast":
         return Explanation("half-overflow", 0.8, f"does not fit into {case.out.dtype}: {_range(case)}", _WIDER)
     return None
+
+
+def _stays_finite(case: Case) -> bool:
+    """Return whether an op that was fused into another one had a finite result: the other one overflowed."""
+    result = range_of(case.neighbours, case.op_node) if case.is_fused and case.op_node is not None else None
+    return result is not None and max(-result[0], result[1]) < LARGEST_FINITE.get(case.out.dtype, 0.0)
 
 
 def _by_zero(case: Case) -> bool:

@@ -1,0 +1,101 @@
+"""The finding that is told first: what spoils the training before what is only printed, the cause before the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat.looking import marked
+
+import tensorsleuth
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.trace.reader import Trace
+
+Recorded = Callable[..., Trace]
+X = np.random.default_rng(5).normal(size=(16, 4)).astype("float32")
+
+
+def findings(trace: Trace) -> tuple[Finding, ...]:
+    return tensorsleuth.diagnose(trace).findings
+
+
+def demonstration() -> None:
+    x = tf.constant(256.0, tf.float16)
+    print((x**2).numpy())  # shown
+
+
+def training(is_bad: bool) -> None:
+    weights = tf.Variable(tf.ones([4, 1]))
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            root = tf.sqrt(tf.nn.relu(x @ weights - (1e9 if is_bad else -9.0)))  # slope
+            loss = tf.reduce_mean(root)
+        weights.assign_sub(1e-3 * tape.gradient(loss, weights))
+        return loss
+
+    for _ in range(6):
+        step(tf.constant(X))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_spoils_the_weights_comes_before_a_printed_infinity(recorded: Recorded, is_first: bool) -> None:
+    def program() -> None:
+        for part in (demonstration, lambda: training(True))[:: 1 if is_first else -1]:
+            part()
+
+    found = findings(recorded(program))
+    assert [one.line for one in found[:1]] == [marked("slope")]
+    assert marked("shown") in [one.line for one in found]
+
+
+def test_a_printed_infinity_alone_is_told(recorded: Recorded) -> None:
+    def program() -> None:
+        demonstration()
+        training(False)
+
+    assert [one.line for one in findings(recorded(program))] == [marked("shown")]
+
+
+def halved(loss_of: Callable[[Any, Any], Any], epsilon: float = 1e-8) -> None:
+    """Skip steps whose gradients are not finite, and halve the scale, as optimizers of mixed precision do."""
+    logits = tf.Variable([[-11.2, 0.0], [-11.0, 0.0]] * 8)
+    scale = tf.Variable(2.0**8, trainable=False, name="dynamic_scale")
+
+    @tf.function
+    def step(labels: Any) -> Any:
+        with tf.GradientTape() as tape:
+            shares = tf.nn.softmax(tf.cast(logits, tf.float16))
+            loss = loss_of(shares, labels)
+            scaled = tf.cast(loss, tf.float32) * scale
+        gradient = tape.gradient(scaled, logits)
+        if tf.reduce_all(tf.math.is_finite(gradient)):
+            logits.assign_sub(0.1 * gradient / scale)
+        else:
+            scale.assign(scale / 2.0)
+        return loss
+
+    for _ in range(12):
+        step(tf.one_hot([0, 0] * 8, 2, dtype=tf.float16))
+
+
+def test_the_op_that_a_collapsing_scale_skips_is_named(recorded: Recorded) -> None:
+    def by_hand(shares: Any, labels: Any) -> Any:
+        return -tf.reduce_mean(tf.reduce_sum(labels * tf.math.log(shares + 1e-8), axis=-1))  # by hand
+
+    (found,) = findings(recorded(lambda: halved(by_hand)))
+    assert (found.cause, found.line) == ("grad-half-overflow", marked("by hand"))
+    assert "the slope, 1/x, exceeds 65,504" in found.summary and "epsilon that is added is 0" in found.summary
+    assert "the scale collapses" in found.effects[0] and 0.7 <= found.confidence < 0.9
+
+
+def test_a_loss_in_float32_needs_no_smaller_scale(recorded: Recorded) -> None:
+    def in_float32(shares: Any, labels: Any) -> Any:
+        shares, labels = tf.cast(shares, tf.float32), tf.cast(labels, tf.float32)
+        return -tf.reduce_mean(tf.reduce_sum(labels * tf.math.log(shares + 1e-4), axis=-1))
+
+    assert findings(recorded(lambda: halved(in_float32))) == ()
