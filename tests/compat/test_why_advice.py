@@ -89,7 +89,7 @@ def test_columns_of_different_sizes_are_not_divided_by_the_largest(recorded: Rec
 
     found = tensorsleuth.diagnose(recorded(lambda: [float(step(tf.constant(rows))) for _ in range(20)])).findings[0]
     assert found.cause == "learning-rate" and found.fix is not None
-    assert "(x - mean) / std of each column, and so what is predicted" in found.fix
+    assert "(x - mean) / std of each column, and of large targets; then lower the learning rate by far" in found.fix
     assert found.fix.count("scale what goes in") == 1 and "x / " not in found.fix
 
 

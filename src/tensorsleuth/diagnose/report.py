@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
+import numpy as np
+
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.confidence import UNKNOWN_INPUTS
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
@@ -49,6 +51,11 @@ CONTRADICTION_ERRORS = (LookupError, ValueError, TypeError, AttributeError, Over
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     """Return the diagnosis of a run, the root cause first. Takes a trace, or what `open` takes."""
+    with np.errstate(all="ignore"):  # rules compute with numbers that overflow, and no warning of theirs helps anybody
+        return _diagnose(trace)
+
+
+def _diagnose(trace: Trace | str | Path | None) -> Diagnosis:
     if not isinstance(trace, Trace):
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
@@ -139,7 +146,8 @@ def _origin_findings(process: ProcessTrace) -> tuple[list[Finding], set[int]]:
         one for one in told if not one.is_intended(told) and not one.was_fed_back(first) and not one.follows(harmful)
     ]
     told = [one for one in told if not one.was_handed_on(told)]
-    ranked = sorted(told, key=lambda one: one.rank)
+    spoiling = {one.call for one in told if not one.masked and not one.is_only_read}
+    ranked = sorted(told, key=lambda one: (one.masked, one.is_only_read and one.call not in spoiling, one.rank))
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
         finding = one.finding
@@ -238,10 +246,9 @@ class _ExplainedCase:
         return bool(spread.results) and not (spread.variables or spread.refused or spread.raised)
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool]:
-        """Harm before none, also to more than a printed number; what was computed before what was written; a forward
-        pass before its gradient."""
-        return self.masked, self.is_only_read, self.case.variable_write is not None, self._is_gradient
+    def rank(self) -> tuple[bool, bool]:
+        """What was computed before what was written; a forward pass before its gradient."""
+        return self.case.variable_write is not None, self._is_gradient
 
     @property
     def finding(self) -> Finding:

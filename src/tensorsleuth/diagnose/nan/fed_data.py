@@ -21,7 +21,6 @@ UNSCALED = 20.0  # data that is scaled to 0 … 1, or to a deviation of 1, stays
 MODERATE = 20.0  # an argument of exp that overflows nowhere
 BYTE_MAX = 255.0  # of pixels
 TABLE_RANK = 2  # rows of columns, each with a range of its own
-SCALE_FIRST = "scale what goes in and what is predicted to about −1 … 1 first"
 MENDED_BY_SCALING = ("exp-overflow", "sinh-overflow", "learning-rate")  # causes
 
 
@@ -42,7 +41,7 @@ class FedRange:
     def scaling(self) -> str:
         """`x / 255`"""
         is_table = self.rank == TABLE_RANK and self.max_abs > BYTE_MAX
-        return "(x - mean) / std of each column" if is_table else f"x / {self.max_abs:.4g}"
+        return "(x - mean) / std of each column, and of large targets" if is_table else f"x / {self.max_abs:.4g}"
 
     @property
     def words(self) -> str:
@@ -90,8 +89,6 @@ def with_data_scale(case: Case, story: Explanation) -> Explanation:
     if data is None or (story.cause != "learning-rate" and _is_large_anyway(data, largest)):
         return story
     scaled = f"scale what goes in to about −1 … 1 first, it is {data.words}: {data.scaling}"
-    if story.fix.startswith(SCALE_FIRST):
-        return replace(story, fix=f"{scaled}, and so what is predicted{story.fix.removeprefix(SCALE_FIRST)}")
     then = "then" if story.cause == "learning-rate" else "if it still overflows,"
     return replace(story, fix=f"{scaled}; {then} {story.fix}")
 

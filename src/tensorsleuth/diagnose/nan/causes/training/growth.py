@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-from tensorsleuth.diagnose.nan.fed_data import SCALE_FIRST
 from tensorsleuth.diagnose.nan.history import ValueGrowth
 from tensorsleuth.diagnose.nan.last_update import WeightUpdate, jump_at, last_update
 from tensorsleuth.diagnose.needs import Need
@@ -46,8 +45,7 @@ def _training(case: Case) -> Explanation | None:
     jump = jump_at(update, growth.start)
     why = (
         f"updates the weights by too much{rate}: {f'{jump}, and ' if jump is not None else ''}"
-        f"{_grown_name(case, update)} grew about {growth.rate:.3g}× a {growth.unit} from {growth.unit} {growth.start} "
-        f"on, from {growth.first_size:.3g} to {growth.last_size:.3g}, until {case.op} overflowed"
+        f"{_grown_name(case, update)} grew {_growth_words(growth)}, until {case.op} overflowed"
     )
     confidence = 0.92 if update.growth is not None else 0.85
     return Explanation(
@@ -73,6 +71,15 @@ def _python_loop(case: Case) -> Explanation | None:
     return Explanation("exploding-recurrence", 0.9, why, _FED_BACK, is_timed=False)
 
 
+def _growth_words(value_growth: ValueGrowth) -> str:
+    """`about 3.1× a step from step 4 on, from 0.2 to 1.4e+19`"""
+    sizes = f"from {value_growth.first_size:.3g} to {value_growth.last_size:.3g}"
+    if value_growth.end - value_growth.start <= 1:
+        return f"{sizes} in one {value_growth.unit}"
+    unit = value_growth.unit
+    return f"about {value_growth.rate:.3g}× a {unit} from {unit} {value_growth.start} on, {sizes}"
+
+
 def _grown_name(case: Case, weight_update: WeightUpdate) -> str:
     return weight_update.name if weight_update.growth is not None else _named(case.largest_input)
 
@@ -81,6 +88,7 @@ def _named(one: ObservedTensor | None) -> str:
     return one.tensor.name if one is not None else "activations"
 
 
+_BOUNDED = "clip gradients (tf.clip_by_global_norm), or normalise the inputs and the layers"
 _JUMPED = "set the learning rate to a smaller number here, or raise it in small steps (a warm-up)"
 _FED_BACK = "take smaller steps if it is a descent (a lower learning rate), or keep what is fed back bounded"
 _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthogonal or smaller recurrent matrix"
@@ -89,12 +97,6 @@ _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthog
 def _advice(rate: float) -> str:
     """Return the fix. A step that multiplies the error by `rate` is (rate + 1) / 2 times too long."""
     lower = 10 ** max(1, math.ceil(math.log10((rate + 1) / 2)))
-    if lower > MAX_RATE_ADVICE:  # no rate is that wrong: what is multiplied with it is
-        return (
-            f"{SCALE_FIRST}: no learning rate mends steps that grow so fast; then lower the rate, or clip gradients "
-            "(tf.clip_by_global_norm)"
-        )
-    return (
-        f"lower the learning rate ({lower:,}×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise "
-        "the inputs and the layers"
-    )
+    if lower > MAX_RATE_ADVICE:
+        return f"lower the learning rate by far, {_BOUNDED}"
+    return f"lower the learning rate ({lower:,}×, to begin with), {_BOUNDED}"
