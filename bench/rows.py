@@ -28,9 +28,8 @@ def data_check_npz(bench: Bench) -> Result:
 def kernel_bandwidth(bench: Bench) -> Result:
     from bench.kernel import measure
 
-    bench.progress("the health kernel against max()")
-    sizes = measure()
-    return {"ours": min(shares["full"] for shares in sizes.values()), "sizes": sizes}
+    shares = measure(bench.progress, bench.rounds(60))
+    return {"ours": min(one["full"] for one in shares.values()), "shares": shares}
 
 
 FASTER_CPU = (
@@ -50,8 +49,8 @@ CHEAP_PIPELINE = (
     "not looked into yet. The check reads every element once, and these pipelines do little else with them."
 )
 MORE_WORK = (
-    "not looked into yet. The kernel counts six kinds of values and takes the range in one pass, `np.max` does only "
-    "the last. That NumPy may use AVX-512 is not the reason, since the share is the same without it."
+    "the kernel takes the range and counts the values of either sign, `np.max` takes one end of the range. The figure "
+    "is the worst of four types, in cache and out of it, and other programs use the same memory."
 )
 
 ROWS = [
@@ -118,5 +117,5 @@ ROWS = [
     Row("page-memory", "peak of the server", 300, page.memory, "MB"),
     Row("checked-pipeline", "an epoch of a tf.data pipeline", 1.05, checked_pipeline, why=CHEAP_PIPELINE),
     Row("data-check-npz", "speed of min + max of 1 GB of .npz", 0.5, data_check_npz, at_least=True),
-    Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True, why=MORE_WORK),
+    Row("kernel-bandwidth", "of a bare max()", 0.90, kernel_bandwidth, at_least=True, why=MORE_WORK),
 ]

@@ -1,4 +1,4 @@
-"""The portable kernel, the AVX2 kernel and their NumPy twin find the same in every tensor."""
+"""The portable kernel, the AVX2 and AVX-512 kernels and their NumPy twin find the same in every tensor."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.thorough import examples
 from tensorsleuth import native
 from tensorsleuth.core.dtypes import DTYPES, DType, DTypeKind
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.native import loader
 from tensorsleuth.native.numpy_health import TensorHealth, measure_health
 
 SOURCES = Path(native.__file__).parent / "src"
@@ -78,11 +79,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return built
 
 
-@pytest.fixture(scope="module", params=["portable", "avx2", "best"])
+@pytest.fixture(scope="module", params=["portable", "AVX2", "AVX-512", "best"])
 def kernel(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Callable[..., TensorHealth]:
-    isa = {"portable": 0, "avx2": 1, "best": -1}[request.param]
+    isa = -1 if request.param == "best" else loader.INSTRUCTION_SETS.index(request.param)
     if isa > library.sleuth_isa():
-        pytest.skip("this machine has no AVX2")
+        pytest.skip(f"this machine has no {request.param}")
 
     def run(raw: bytes, dtype: DType, mode: int, offset: int = 0) -> TensorHealth:
         room = ctypes.create_string_buffer(b"\x7f" * offset + raw, len(raw) + offset)
@@ -213,6 +214,73 @@ def test_flushed_subnormals_count(library: ctypes.CDLL, flushing: Any, dtype: DT
         args = (raw, len(raw) // dtype.itemsize, dtype.number, mode, isa, ctypes.addressof(out))
         assert flushing(FLUSHING, kernel, *args) == FLUSHING, "the thread gets its settings back"
         same(as_health(out), measure_health(raw, dtype.number, mode), dtype)
+
+
+def kinds_of_values(rng: np.random.Generator, dtype: DType, n: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Values of both signs or of one, with zeros or without, subnormals, one bad value, as the type's bits."""
+    normal, place = rng.normal(size=n), rng.integers(max(n, 1))
+    found = {
+        "both": normal,
+        "above": np.abs(normal) + 0.1,
+        "below": -np.abs(normal) - 0.1,
+        "relu": np.maximum(normal, 0),
+        "relu's gradient": np.where(normal > 0, normal, -0.0),
+        "none below": np.where(normal > 0, -0.0, -normal),
+        "none above": np.where(normal > 0, 0.0, normal),
+        "-0": np.full(n, -0.0),
+        "tiny": normal * {"float16": 1e-6, "float64": 1e-310}.get(dtype.name, 1e-39),
+    }
+    found |= {str(bad): np.where(np.arange(n) == place, bad, normal) for bad in (np.nan, np.inf, -np.inf)}
+    return {name: bits_of(values, dtype) for name, values in found.items()}
+
+
+def bits_of(values: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    if dtype.name == "bfloat16":
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return values.astype(dtype.name).view(f"u{dtype.itemsize}")
+
+
+def plain_numpy(bits: np.ndarray[Any, Any], dtype: DType) -> tuple[float, ...]:
+    """The counts, the range and the place of the first bad value, in the fewest words."""
+    x = (bits.astype(np.uint32) << 16).view(np.float32) if dtype.name == "bfloat16" else bits.view(dtype.name)
+    good = x[np.isfinite(x)].astype(np.float64)
+    low, high = (good.min() + 0, good.max() + 0) if good.size else (math.nan, math.nan)
+    bad = np.flatnonzero(~np.isfinite(x))
+    counts = [len(x), *(np.count_nonzero(x == one) for one in (-np.inf, np.inf)), np.count_nonzero(np.isnan(x))]
+    counts += [np.count_nonzero(good < 0), np.count_nonzero(good == 0), np.count_nonzero(good > 0)]
+    return (*counts, low, high, 0, 0, int(bad[0]) if len(bad) else 2**64 - 1)
+
+
+SWEPT_AS_BITS = ("float32", "float16", "bfloat16", "float64")
+SPAN = 32768  # kSpan in health_bits.h, in bytes
+
+
+@pytest.mark.parametrize("name", SWEPT_AS_BITS)
+def test_every_small_size_is_as_in_plain_numpy(kernel: Any, name: str) -> None:
+    rng, dtype = np.random.default_rng(7), BY_NAME[name]
+    for n in range(201):
+        for kind, bits in kinds_of_values(rng, dtype, n).items():
+            found = kernel(bits.tobytes(), dtype, Mode.FULL_HEALTH, offset=n % 5)
+            np.testing.assert_equal(tuple(found), plain_numpy(bits, dtype), err_msg=f"{n} values, {kind}")
+            assert found.first_bad == kernel(bits.tobytes(), dtype, Mode.CURT_HEALTH, offset=1).first_bad
+
+
+@pytest.mark.parametrize("name", SWEPT_AS_BITS)
+@pytest.mark.parametrize("beyond", [-65, -1, 0, 1, 63, 2100])
+def test_every_kind_of_values_is_as_in_plain_numpy_across_spans(kernel: Any, name: str, beyond: int) -> None:
+    rng, dtype = np.random.default_rng(8), BY_NAME[name]
+    for kind, bits in kinds_of_values(rng, dtype, 2 * SPAN // dtype.itemsize + beyond).items():
+        for offset in (0, dtype.itemsize, 3):
+            found = kernel(bits.tobytes(), dtype, Mode.FULL_HEALTH, offset)
+            np.testing.assert_equal(tuple(found), plain_numpy(bits, dtype), err_msg=f"{kind}, {offset}")
+
+
+def test_a_zero_at_the_end_of_the_range_has_no_sign(kernel: Any) -> None:
+    for values in ([-0.0, 1.0], [-1.0, -0.0], [-0.0], [-0.0, 1.0, np.nan], [-0.0, 0.0], [0.0, -0.0]):
+        for name in SWEPT_AS_BITS:
+            raw, dtype = bits_of(np.array(values), BY_NAME[name]).tobytes(), BY_NAME[name]
+            for found in (kernel(raw, dtype, Mode.FULL_HEALTH), measure_health(raw, dtype.number, Mode.FULL_HEALTH)):
+                assert [math.copysign(1, end) for end in (found.min, found.max) if end == 0].count(-1) == 0
 
 
 def test_a_tensor_with_a_known_answer(kernel: Any) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 LIBRARY = Path(__file__).with_name("libsleuth.so")
-INSTRUCTION_SETS = ("portable", "AVX2")
+INSTRUCTION_SETS = ("portable", "AVX2", "AVX-512")  # enum Isa in kernels/health.h
 
 
 def trace_paths(folder: Any) -> tuple[bytes, ...]:

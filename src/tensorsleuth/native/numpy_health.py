@@ -73,7 +73,7 @@ def _count_bad(found: TensorHealth, sizes: Array) -> TensorHealth:
 
 def _count_good(found: TensorHealth, real: Array, sizes: Array) -> TensorHealth:
     neg, zero = int(np.count_nonzero(real < 0)), int(np.count_nonzero(sizes == 0))
-    low, high = (float(sizes.min()), float(sizes.max())) if sizes.size else (math.nan, math.nan)
+    low, high = (float(sizes.min()) + 0.0, float(sizes.max()) + 0.0) if sizes.size else (math.nan, math.nan)  # no -0
     return found._replace(neg=neg, zero=zero, pos=sizes.size - neg - zero, min=low, max=high)
 
 

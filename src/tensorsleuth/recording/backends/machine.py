@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import json
-from pathlib import Path
 from typing import Any
 
-LIBRARY = Path(__file__).absolute().parents[2] / "native" / "libsleuth.so"
-ISAS = ("portable", "avx2")  # indexed by the result of sleuth_isa()
+from tensorsleuth.native.loader import INSTRUCTION_SETS, LIBRARY
 
 
 def facts() -> dict[str, Any]:
@@ -35,7 +33,7 @@ def _tensorflow() -> dict[str, Any]:
 
 
 def _native() -> str:
-    return ISAS[ctypes.CDLL(str(LIBRARY)).sleuth_isa()]
+    return INSTRUCTION_SETS[ctypes.CDLL(str(LIBRARY)).sleuth_isa()]
 
 
 def _keras() -> str:

@@ -11,11 +11,14 @@ void look_at(const char* data, int tf_dtype, int look, Health& all);
 namespace avx2 {
 void look_at(const char* data, int tf_dtype, int look, Health& all);
 }
+namespace avx512 {
+void look_at(const char* data, int tf_dtype, int look, Health& all);
+}
 
 int best_isa() {
 #if defined(__x86_64__)
-  static const bool avx2 = has_avx2_and_fma();
-  return avx2 ? kAvx2 : kPortable;
+  static const Isa best = !has_avx2_and_fma() ? kPortable : has_avx512() ? kAvx512 : kAvx2;
+  return best;
 #else
   return kPortable;
 #endif
@@ -27,6 +30,7 @@ void look_with([[maybe_unused]] int isa, const void* data, uint64_t n, int tf_dt
   if (look < kCurt) return;
   PlainFloats plain;
 #if defined(__x86_64__)
+  if (isa == kAvx512) return avx512::look_at(static_cast<const char*>(data), tf_dtype, look, *out);
   if (isa == kAvx2) return avx2::look_at(static_cast<const char*>(data), tf_dtype, look, *out);
 #endif
   portable::look_at(static_cast<const char*>(data), tf_dtype, look, *out);

@@ -6,7 +6,7 @@
 
 namespace sleuth {
 
-enum Isa : int { kPortable = 0, kAvx2 = 1 };
+enum Isa : int { kPortable = 0, kAvx2 = 1, kAvx512 = 2 };
 
 // Fills `out` with the parts that `look` selects and leaves the others as in Health{}. `data` may be misaligned.
 // Integers are never bad. A complex value is classified by its real part and measured by its modulus. For types that

@@ -97,4 +97,34 @@ inline double Scaled<Plain<double>>::operator()(const char* p) {
   return read<double>(p) * by;
 }
 
+// The bits of types that are a sign, an exponent and a mantissa, and of which no finite value is decoded to another.
+template <class Decode>
+struct FloatBits {
+  using type = void;
+  static constexpr size_t kSize = 0;
+};
+template <class Bits, Bits infinity>
+struct OrderedBits {
+  using type = Bits;
+  static constexpr size_t kSize = sizeof(Bits);
+  static constexpr Bits kInfinity = infinity;
+};
+template <>
+struct FloatBits<Plain<float>> : OrderedBits<uint32_t, 0x7f800000> {};
+template <>
+struct FloatBits<Plain<double>> : OrderedBits<uint64_t, 0x7ff0000000000000> {};
+template <>
+struct FloatBits<Brain> : OrderedBits<uint16_t, 0x7f80> {};
+template <>
+struct FloatBits<Half> : OrderedBits<uint16_t, 0x7c00> {};
+
+template <class Decode, class Bits>
+inline double decode_bits(const Decode& decode, Bits bits) {
+  return decode(reinterpret_cast<const char*>(&bits));
+}
+template <class T, class Bits>
+inline double decode_bits(const Plain<T>&, Bits bits) {
+  return read<T>(&bits);
+}
+
 }  // namespace sleuth
