@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import page
+from bench import ends, page
 from bench.ratios import inside, measured, peak, ratio, watched
 from bench.reading import bytes_an_event, open_million, why_million
 from bench.row import Bench, Result, Row
@@ -112,6 +112,11 @@ ROWS = [
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
     Row("why-million", "the verdict", 2.0, why_million, "s"),
+    Row("start-empty", "sleuth run of a program that only imports TensorFlow", 0.2, ends.start_empty, "s"),
+    Row("end-verdict", "the verdict on 10,000 events when the program has ended", 0.3, ends.end_verdict, "s"),
+    Row("cli-why", "sleuth why, on 10,000 events", 0.25, ends.command("why"), "s"),
+    Row("cli-runs", "sleuth runs, of 10 runs", 0.25, ends.command("runs"), "s"),
+    Row("cli-help", "sleuth --help", 0.25, ends.command("--help"), "s"),
     Row("page-first-paint", "the verdict on screen", 1.5, page.first_paint, "s"),
     Row("page-filter", "a filter or jump on screen", 0.2, page.filters, "s"),
     Row("page-memory", "peak of the server", 300, page.memory, "MB"),

@@ -32,6 +32,18 @@ def test_recorder_starts_once_tensorflow_is_imported(fakes: Path) -> None:
     assert settings == {"mode": "CURT_HEALTH", "op_regex": "Mat.*", "circular_buffer_size": None, "inside_every": 100}
 
 
+def test_garbage_is_not_collected_while_the_recorder_starts(fakes: Path) -> None:
+    """A collection would look through all that TensorFlow has made; the program's setting stays."""
+    recorder = fakes / "tensorsleuth/live/startup/start.py"
+    text = recorder.read_text()
+    recorder.write_text(
+        f"{text}\n_start = start\n\n\ndef start():\n    import gc\n    print(gc.isenabled())\n    _start()\n"
+    )
+    program = "import gc; {}; import tensorflow; print(gc.isenabled())"
+    assert sleuth("-c", program.format("gc.enable()")).stdout == "False\nTrue\n"
+    assert sleuth("-c", program.format("gc.disable()")).stdout == "False\nFalse\n"
+
+
 def test_grandchildren_are_recorded_too(fakes: Path) -> None:
     program = """
 import multiprocessing, subprocess, sys

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from tensorsleuth.core.errors import SettingsError, SleuthError
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.core.threads.gc_pause import no_collection
 from tensorsleuth.recording import default_observers
 from tensorsleuth.recording.handle import Handle
 from tensorsleuth.recording.harmless import complain, harmless
@@ -287,10 +288,11 @@ os.register_at_fork(after_in_child=_renew_lock_in_child)
 
 def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
     require_tensorflow()
-    if settings.inside_every:
-        harmless(_add_default_observers)
-    with changing_recorder():
-        return _start_recorder(settings, make_run, injected, selection)
+    with no_collection():  # our imports would trigger one, which looks through all objects of TensorFlow
+        if settings.inside_every:
+            harmless(_add_default_observers)
+        with changing_recorder():
+            return _start_recorder(settings, make_run, injected, selection)
 
 
 def _add_default_observers() -> None:

@@ -79,12 +79,22 @@ def arm(package_home: str) -> None:
 
 
 def start(package_home: str) -> None:
-    """Start recording. An error costs one line on stderr and never the program."""
+    """Start recording. An error costs one line on stderr and never the program.
+
+    Our imports must not trigger a garbage collection, which would look through all objects of TensorFlow.
+    """
+    import gc
+
+    was_on = gc.isenabled()
+    gc.disable()
     try:
         leave_mark()
         start_recorder(package_home)
     except Exception as error:
         complain(f"not recording: {type(error).__name__}: {error}")
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def keep_faults() -> None:
