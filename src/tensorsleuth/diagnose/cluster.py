@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.ops.kinds import COLLECTIVES
-from tensorsleuth.diagnose.exits.failure import WORKER_LOST
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.process.remote_rows import CoordinatorTrace
 from tensorsleuth.trace.storage.run_folder import is_running
 
+WORKER_LOST = "worker-lost"
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/")
 ProcessFindings = list[tuple[ProcessTrace, list[Finding]]]
 

@@ -12,15 +12,12 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.confidence import UNKNOWN_INPUTS
-from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.core.finding import Diagnosis, Doubt, Evidence, Finding
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
-from tensorsleuth.diagnose.doubts import find_doubts
 from tensorsleuth.diagnose.effects import explain_collapse, fold_effects
-from tensorsleuth.diagnose.exits.add_exit import add_exit_finding, find_end
-from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
-from tensorsleuth.diagnose.exits.failure_finding import failure_finding
 from tensorsleuth.diagnose.expressions import marked
 from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import evidence_of
@@ -61,7 +58,7 @@ def _diagnose(trace: Trace | str | Path | None) -> Diagnosis:
     end = trace.meta.get("ended", {})
     found, trouble = _all_findings(trace, end.get("exit") if isinstance(end, dict) else None)
     is_over = ended_well(trace)
-    found, end_of_run, unclear = add_exit_finding(trace, found) if not is_over else (found, None, [])
+    found, end_of_run, unclear = _with_exit(trace, found) if not is_over else (found, None, [])
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _mode_without_values(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
@@ -77,13 +74,32 @@ def _diagnose(trace: Trace | str | Path | None) -> Diagnosis:
         sum(process.event_count for process in trace.processes),
         max(map(step_count, trace.processes), default=0),
         blind,
-        partial(find_end, trace) if is_over else lambda: (end_of_run, []),
+        partial(_end_of, trace) if is_over else lambda: (end_of_run, []),
         notes,
         unjudged := explain_no_data(trace) if not any(one.event_count for one in trace.processes) else None,
         any(process.catalogue.series for process in trace.processes) and bool(trace.inside()),
         is_over,
-        find_doubts(trace, blind, trouble, notes) if not problems and unjudged is None else (),
+        _doubts(trace, blind, trouble, notes) if not problems and unjudged is None else (),
     )
+
+
+def _with_exit(trace: Trace, found: list[Finding]) -> tuple[list[Finding], RunEnd | None, list[str]]:
+    """Add the end of a program that did not end well. All that knows of ends is imported only for such a program."""
+    from tensorsleuth.diagnose.exits.add_exit import add_exit_finding
+
+    return add_exit_finding(trace, found)
+
+
+def _end_of(trace: Trace) -> tuple[RunEnd | None, list[str]]:
+    from tensorsleuth.diagnose.exits.add_exit import find_end
+
+    return find_end(trace)
+
+
+def _doubts(trace: Trace, blind: str | None, trouble: list[str], notes: tuple[Finding, ...]) -> tuple[Doubt, ...]:
+    from tensorsleuth.diagnose.doubts import find_doubts
+
+    return find_doubts(trace, blind, trouble, notes)
 
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
@@ -124,12 +140,21 @@ def _mode_without_values(trace: Trace) -> str | None:
 
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
     """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
-    death = find_fatal_error(process, exit_code) if process.catalogue.failures else None
-    fatal = [failure_finding(process, death)] if death is not None else []
+    fatal, may_follow = _failure(process, exit_code) if process.catalogue.failures else ([], False)
     found, raised = _origin_findings(process)
-    follows = bool(found) and found[0].severity == "error" and death is not None
-    follows = follows and (fatal[0].cause in MAY_FOLLOW_BAD_VALUE or fatal[0].call in raised)
+    follows = bool(found) and found[0].severity == "error" and bool(fatal)
+    follows = follows and (may_follow or fatal[0].call in raised)
     return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
+
+
+def _failure(process: ProcessTrace, exit_code: int | None) -> tuple[list[Finding], bool]:
+    """Return the finding of the error that ended the program, if one did, and whether a bad value may lead to it."""
+    from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, find_fatal_error
+    from tensorsleuth.diagnose.exits.failure_finding import failure_finding
+
+    death = find_fatal_error(process, exit_code)
+    fatal = [failure_finding(process, death)] if death is not None else []
+    return fatal, any(one.cause in MAY_FOLLOW_BAD_VALUE for one in fatal)
 
 
 def _origin_findings(process: ProcessTrace) -> tuple[list[Finding], set[int]]:

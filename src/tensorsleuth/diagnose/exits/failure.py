@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorsleuth.core.catalog import FailedCall, Instance, Node, Site
+from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.error_text import NODE_MARKS
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.diagnose.cluster import WORKER_LOST
 from tensorsleuth.diagnose.exits.allocation import requested_tensor
 from tensorsleuth.diagnose.exits.unrecorded_inputs import unrecorded_inputs
 from tensorsleuth.diagnose.graph.position_table import POSITION_CAUSE as POSITIONS
@@ -20,7 +22,6 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_CALLS_AFTER = 3  # calls at the end among which the one is that the program died of
 UNKNOWN_ERROR = "tensorflow-error"
-WORKER_LOST = "worker-lost"
 OUT_OF_MEMORY = "out-of-memory"
 MAY_FOLLOW_BAD_VALUE = (UNKNOWN_ERROR, "singular-matrix")  # errors that a NaN further up may have led to
 VIOLATION_MARK = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/ops/expect.cc

@@ -12,7 +12,6 @@ from functools import cached_property
 from tensorsleuth.core.catalog import FailedCall
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.ops.kinds import ORDER_OPS, SHAPE_OPS
-from tensorsleuth.diagnose.exits.failure import failing_node
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor
 from tensorsleuth.trace.dataflow.value_flow import ValueSource
@@ -37,6 +36,8 @@ class FailedCalls:
         return {one.key: failure for failure in reversed(failures) for one in self._bad_sources(failure)}
 
     def _bad_sources(self, failed_call: FailedCall) -> Iterator[ObservedTensor]:
+        from tensorsleuth.diagnose.exits.failure import failing_node  # a call that failed is rare
+
         place = failing_node(self._process, failed_call)
         moment = self._call_graphs.of_call(failed_call.call)
         if place is None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.arguments import judge_arguments
 from tensorsleuth.data.tokens.roles import IDS, MASK, Argument
 from tensorsleuth.diagnose.attention.masks.float_masks import FloatMask
 from tensorsleuth.diagnose.inputs.input_parts import InputPart
@@ -41,6 +41,8 @@ class ObservedMask:
         if not some.any():
             return None
         kept = _keys_read(weights, padding)[some]
+        from tensorsleuth.data.tokens.arguments import judge_arguments  # with all checks of tokens
+
         arguments = [Argument(self.ids.name, ids[some]), Argument(self.name, kept)]
         found = judge_arguments(arguments, self.ids.setting(), {self.ids.name: IDS, self.name: MASK})
         samples = np.flatnonzero(some).tolist()

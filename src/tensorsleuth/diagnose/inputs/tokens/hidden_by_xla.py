@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tensorsleuth.core.catalog import FailedCall, Frame, Node
+from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.diagnose.exits.failure import error_kind, failing_node
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.position_table import POSITION_CAUSE as POSITIONS
 from tensorsleuth.diagnose.graph.position_table import PositionOverrun, position_overrun
@@ -23,6 +22,8 @@ SILENT_CAUSES = ("index-out-of-range",)  # of labels the loss is NaN: that is to
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     for failure in process.catalogue.hidden_failures:
+        from tensorsleuth.diagnose.exits.failure import error_kind  # few programs have any
+
         if error_kind(failure.message).cause in SILENT_CAUSES and not _is_reported_by_ids(process):
             yield _finding(process, failure)
             return
@@ -48,6 +49,8 @@ class _FailingLookup:
 
 
 def _finding(process: ProcessTrace, failed_call: FailedCall) -> RuleFinding:
+    from tensorsleuth.diagnose.exits.failure import error_kind
+
     call_graphs, kind = process.cached(ModelInputs).training.call_graphs, error_kind(failed_call.message)
     asked = _failing_lookup(process, failed_call)
     overrun = position_overrun(failed_call, (), call_graphs)
@@ -74,6 +77,8 @@ def _finding(process: ProcessTrace, failed_call: FailedCall) -> RuleFinding:
 
 
 def _failing_lookup(process: ProcessTrace, failed_call: FailedCall) -> _FailingLookup:
+    from tensorsleuth.diagnose.exits.failure import failing_node
+
     place = failing_node(process, failed_call)
     if place is None:
         return _FailingLookup("Gather", None, None)
