@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.compat.looking import bits
 
 import tensorsleuth
+from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -88,6 +90,24 @@ def recorded(tmp_path: Path) -> Callable[..., Trace]:
             action()
         assert recording.path is not None
         return _sound(tensorsleuth.open(recording.path))
+
+    return run
+
+
+@pytest.fixture
+def dying(recorded: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Finding]:
+    """Runs a program that ends with an exception, and returns the first finding."""
+    import tensorflow as tf
+
+    def run(program: Callable[[], Any]) -> Finding:
+        def end() -> None:
+            with pytest.raises((ValueError, TypeError, IndexError, tf.errors.OpError)) as raised:
+                program()
+            monkeypatch.setattr(sys, "last_value", raised.value, raising=False)
+
+        trace = recorded(end)
+        trace.meta["ended"] = {"exit": 1}
+        return tensorsleuth.diagnose(trace).findings[0]
 
     return run
 

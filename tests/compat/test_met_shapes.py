@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -12,30 +11,12 @@ import pytest
 import tensorflow as tf
 from tests.compat.looking import marked
 
-import tensorsleuth
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.recording.refused_inputs import RefusedInputs, _Refusal
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
 Run = Callable[[Any], Any]
-
-
-@pytest.fixture
-def dying(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Finding]:
-    """Runs a program that ends with an exception, and returns the first finding."""
-
-    def run(program: Callable[[], Any]) -> Finding:
-        def end() -> None:
-            with pytest.raises((ValueError, tf.errors.InvalidArgumentError)) as raised:
-                program()
-            monkeypatch.setattr(sys, "last_value", raised.value, raising=False)
-
-        trace = recorded(end)
-        trace.meta["ended"] = {"exit": 1}
-        return tensorsleuth.diagnose(trace).findings[0]
-
-    return run
 
 
 Dying = Callable[[Callable[[], Any]], Finding]
@@ -240,3 +221,101 @@ def test_an_error_that_has_the_id_of_one_that_is_gone_is_looked_at() -> None:
     assert not refused._is_known(error, str(error))
     refused._kept.append(_Refusal(id(error), str(error), {}))
     assert refused._is_known(error, str(error)) and refused._is_known(ValueError(), f"in user code: {error}")
+
+
+def images(count: int = 32) -> Any:
+    return tf.random.stateless_uniform([count, 28, 28], [1, 2])
+
+
+@pytest.mark.parametrize("way", ["eager", "function"])
+def test_a_reshape_to_a_wrong_width_is_told_where_the_product_fails(dying: Dying, way: str) -> None:
+    def program() -> None:
+        kernel = tf.Variable(tf.ones([784, 10]))
+
+        def run(x: Any) -> Any:
+            flat = tf.reshape(x * 2.0, [-1, 392])  # flat
+            return tf.matmul(tf.nn.relu(flat), kernel)  # product
+
+        WAYS_OF_RUNNING[way](run)(images())
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("flat")), found.summary
+    assert "[64, 392] of [32, 28, 28]" in found.summary and f":{marked('product')}" in found.summary
+    assert "reshape to [-1, 784]" in str(found.fix) and found.confidence >= 0.9
+
+
+WAYS_OF_RUNNING: dict[str, Callable[[Run], Run]] = {
+    "eager": lambda run: run,
+    "function": tf.function,
+    "any size": lambda run: tf.function(run, input_signature=[tf.TensorSpec([None, 28, 28])]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_OF_RUNNING)
+@pytest.mark.parametrize("loss", ["sparse", "squares"])
+def test_a_reshape_to_a_wrong_width_is_told_where_the_loss_fails(dying: Dying, way: str, loss: str) -> None:
+    def program() -> None:
+        kernel = tf.Variable(tf.ones([196, 10]))
+        labels, targets = tf.zeros([32], tf.int32), tf.ones([32, 10])
+
+        def run(x: Any) -> Any:
+            rows = tf.reshape(x, [-1, 196])  # rows
+            scores = tf.nn.relu(rows @ kernel)
+            if loss == "squares":
+                return tf.reduce_mean(tf.square(scores - targets))
+            return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores)
+
+        WAYS_OF_RUNNING[way](run)(images())
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("rows")), found.summary
+    assert "128" in found.summary and "32" in found.summary and "[-1, 784]" in str(found.fix)
+
+
+def test_a_reshape_to_a_wrong_width_in_a_layer_of_fit(dying: Dying) -> None:
+    class Flat(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            return tf.reshape(x, [-1, 14 * 28])  # in the layer
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            return None, 14 * 28
+
+    def program() -> None:
+        model = keras.Sequential([Flat(), keras.layers.Dense(10)])
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        model.fit(images().numpy(), np.zeros([32], np.int32), batch_size=8, verbose=0)
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("in the layer")), found.summary
+
+
+@pytest.mark.parametrize("way", ["eager", "function"])
+def test_a_reshape_that_keeps_samples_apart_is_not_to_blame(dying: Dying, way: str) -> None:
+    def program() -> None:
+        kernel = tf.Variable(tf.ones([392, 10]))  # half as wide
+        tf.Variable(tf.ones([784, 5]))
+        WAYS_OF_RUNNING[way](lambda x: tf.reshape(x, [-1, 784]) @ kernel)(images())
+
+    found = dying(program)
+    assert found.line == marked("half as wide"), found.summary
+
+
+@pytest.mark.parametrize("way", ["eager", "function"])
+def test_time_that_is_made_part_of_the_batch_is_not_to_blame(dying: Dying, way: str) -> None:
+    def program() -> None:
+        kernel = tf.Variable(tf.ones([30, 10]))  # for 30
+        WAYS_OF_RUNNING[way](lambda x: tf.reshape(x * 2.0, [-1, 28]) @ kernel)(images())
+
+    assert "mixes samples" not in str(dying(program).fix)
+
+
+def test_a_graph_of_tensorflow_1_with_a_wrong_reshape(dying: Dying) -> None:
+    def program() -> None:
+        v1 = tf.compat.v1
+        with tf.Graph().as_default():
+            x = v1.placeholder(tf.float32, [None, 28, 28])
+            flat = tf.reshape(x, [-1, 392])  # of placeholders
+            tf.matmul(flat, v1.get_variable("kernel", [784, 10]))
+
+    found = dying(program)
+    assert (found.cause, found.line) == ("shape-mismatch", marked("of placeholders")), found.summary

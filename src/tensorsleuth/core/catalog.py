@@ -163,7 +163,9 @@ class FailedCall:
     op: int
     type: str
     message: str
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # in words
+    makers: tuple[int, ...] = ()  # for each input the eager op that made it, 0 if it is not known
+    uids: tuple[int, ...] = ()  # of the inputs of an op that failed; a function's are those of its call
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,5 +28,5 @@ def plain_message(message: str) -> str:
     shapes = _MET_SHAPES.match(told)
     if shapes is not None:
         told = f"{shapes['op']} got the shapes {shapes['shapes']}. {shapes['why']}"
-    called = _USER_FRAME.findall(stack)[:-1]
+    called = [frame for frame in _USER_FRAME.findall(stack)[:-1] if "site-packages" not in frame[0]]
     return f"{told.rstrip('.')} (called from {called[-1][0]}:{called[-1][1]})" if called else told

@@ -23,6 +23,8 @@ from tensorsleuth.trace.process.process import ProcessTrace
 MAX_CALLS_AFTER = 3  # calls at the end among which the one is that the program died of
 UNKNOWN_ERROR = "tensorflow-error"
 OUT_OF_MEMORY = "out-of-memory"
+INDEX_OUT_OF_RANGE = "index-out-of-range"
+LABEL_OUT_OF_RANGE = "label-out-of-range"
 MAY_FOLLOW_BAD_VALUE = (UNKNOWN_ERROR, "singular-matrix")  # errors that a NaN further up may have led to
 VIOLATION_MARK = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/ops/expect.cc
 _ASSERTION = re.compile(
@@ -49,10 +51,11 @@ _ERROR_KINDS = tuple(
          r"failed to connect to all addresses|[Hh]eartbeat timeout|remote task|/job:\w+/.*(unavailable|UNAVAILABLE)",
          WORKER_LOST, "lost another worker",
          "look at the worker that ended first: it was killed, ran out of memory or crashed"),
-        (r"label value of .* outside the valid range|Received a label value", "label-out-of-range",
+        (r"label value of .* outside the valid range|Received a label value", LABEL_OUT_OF_RANGE,
          "got a label outside the range of classes",
          "labels must be 0 … classes − 1: count the classes again, or shift labels that start at 1"),
-        (r"indices\[.*\] = .* is not in \[|out of bound|slice index .* out of", "index-out-of-range",
+        (r"indices(\[.*\])? = .* is not in \[|does not index into|out of bound|slice index .* out of|"
+         r"segment_ids\[.*\] = .* is out of range|but list with \d+ elements|array size is", INDEX_OUT_OF_RANGE,
          "got an index out of range",
          "make the table as large as the largest index + 1, or keep the index within it"),
         (r"[Ii]nteger division by zero|[Dd]ivision by zero", "integer-division",
@@ -65,7 +68,7 @@ _ERROR_KINDS = tuple(
          "got a matrix that cannot be factored",
          "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),
         (r"OOM|exhausted|allocat", OUT_OF_MEMORY, "ran out of memory", "use a smaller batch or sequence"),
-        (r"must be smaller than the embedding layer\W+s input dimension", "index-out-of-range",
+        (r"must be smaller than the embedding layer\W+s input dimension", INDEX_OUT_OF_RANGE,
          "got ids beyond the rows of its embedding",
          "after words were added to a tokenizer, model.resize_token_embeddings(len(tokenizer)); else use the tokenizer "
          "that the model was made with"),
@@ -94,6 +97,7 @@ class FatalError:
     layer: str | None = None
     event_indexes: tuple[int | None, ...] = ()  # of the inputs: their places among the events
     unrecorded: tuple[Evidence, ...] = ()  # inputs without rows, as far as something is known of them
+    node: tuple[Instance, int] | None = None  # the op in its function; None for one of eager code
 
     @property
     def words(self) -> str:
@@ -152,7 +156,7 @@ def find_fatal_error(process: ProcessTrace, exit_code: int | None) -> FatalError
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
     numbers = tuple(moments.event_number(one) for one in inputs)
     kind = _more_specific(kind, failure, inputs, moments)
-    return FatalError(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen)
+    return FatalError(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen, place[:2])
 
 
 def _more_specific(

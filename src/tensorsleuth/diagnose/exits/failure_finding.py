@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Evidence, Finding
-from tensorsleuth.diagnose.exits.failure import UNKNOWN_ERROR, FatalError
+from tensorsleuth.diagnose.exits.failure import INDEX_OUT_OF_RANGE, LABEL_OUT_OF_RANGE, UNKNOWN_ERROR, FatalError
+from tensorsleuth.diagnose.exits.indexes.index_story import IndexStory
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
 from tensorsleuth.diagnose.expressions import marked
+from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import evidence_of
 from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.source_lines import fit_position, source_fields
@@ -20,7 +23,8 @@ MAX_EVIDENCE = 6
 def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     story, finding = _shape_story(process, fatal_error), _plain_failure(process, fatal_error)
     if story is None:
-        return finding
+        index = _index_story(process, fatal_error)
+        return _with_index(process, finding, index) if index is not None else finding
     return replace(
         finding,
         cause=SHAPE_MISMATCH,
@@ -36,12 +40,31 @@ def _shape_story(process: ProcessTrace, fatal_error: FatalError) -> ShapeStory |
     """Return the story of shapes that do not fit, if the error may be about shapes, and they do not."""
     if fatal_error.kind.cause not in (SHAPE_MISMATCH, UNKNOWN_ERROR):
         return None
-    story = story_of_failure(process, fatal_error.failure, fatal_error.op, fatal_error.site, fatal_error.inputs)
+    story = story_of_failure(process, fatal_error)
     return story if story is not None and story.is_explained else None
+
+
+def _index_story(process: ProcessTrace, fatal_error: FatalError) -> IndexStory | None:
+    is_about_index = fatal_error.kind.cause in (INDEX_OUT_OF_RANGE, LABEL_OUT_OF_RANGE)
+    return IndexStory.of_error(process, fatal_error) if is_about_index else None
+
+
+def _with_index(process: ProcessTrace, finding: Finding, story: IndexStory) -> Finding:
+    """Name the index, where it came from and what fits; labels that count from 1 are wrong where they were made."""
+    frame = Frame(finding.file, finding.line or 0, finding.function or "?") if finding.file is not None else None
+    made = story.origin.line if story.origin is not None else None
+    where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
+    raised = f" ({finding.summary.partition(' (')[2].partition(')')[0]})"
+    told = replace(finding, summary=f"{where} {finding.op} {story.sentence(frame)}{raised}", fix=story.fix)
+    if not story.counts_from_one or made is None or made == frame:
+        return told
+    return replace(told, **(source_fields(process, replace(made, shown_at=frame)) | {"layer": finding.layer}))
 
 
 def _plain_failure(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     frame = fatal_error.site.frame if fatal_error.site is not None else None
+    if fatal_error.kind.cause == INDEX_OUT_OF_RANGE and process.catalogue.creations:
+        frame = LayerLines(process).line(fatal_error.site, fatal_error.layer, fatal_error.op)
     frame = marked(process, frame, fatal_error.kind.cause, fatal_error.op)
     where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
     given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)

@@ -10,31 +10,21 @@ from functools import cached_property
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.indexing import LABEL_OPS
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.core.ops.products import LAYER_PRODUCTS
-from tensorsleuth.core.ops.views import AXIS_CHANGES, SHAPE_INPUTS
+from tensorsleuth.core.ops.views import SHAPE_INPUTS
+from tensorsleuth.diagnose.exits.reshapes import Reshaping, wrong_reshaping
+from tensorsleuth.diagnose.exits.size_source import Axis, size_source
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
 
 SURE, LIKELY = 0.9, 0.75  # of the line: other variables have the other size, or nothing tells
-MAX_HOPS = 60  # ops between a size and the line that chose it
 MAX_SHOWN = 4  # tensors in a sentence
 _CONTRACTIONS = re.compile("matmul|conv|dot", re.I)
+_ONE_FOR_EACH_ROW = re.compile(r"(except for|up until) the last dimension")
 _OP_NAME = re.compile("[A-Z]")  # functions of Python begin with a small letter
 _SPARSE_IN_PARTS = re.compile("Sparse(?!Softmax)")  # its inputs are indices, values and shapes, which do not compare
 _TWO_SIZES = re.compile(r"(\d+) (?:and|vs\.?|but .*?) (\d+)|dimension (\d+) .*?dimension (\d+)")
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One axis of a tensor, counted from the last, which is -1."""
-
-    tensor: SizedTensor
-    place: int
-
-    @property
-    def size(self) -> int | None:
-        shape = self.tensor.shape
-        return shape[self.place] if shape is not None and len(shape) >= -self.place else None
 
 
 @dataclass(frozen=True)
@@ -45,6 +35,7 @@ class Culprit:
     wrong: int | None
     right: int | None
     confidence: float
+    reshaping: Reshaping | None = None  # if it is a reshape
 
 
 class MetShapes:
@@ -77,26 +68,36 @@ class MetShapes:
         """Return the two axes whose sizes differ: those that the message names, else the likeliest."""
         if _SPARSE_IN_PARTS.match(self.op):
             return None
-        pairs = [pair for pair in self._pairs() if _differ(*pair)]
+        pairs = [pair for pair in self._pairs(message) if _differ(*pair)]
         two = [{int(size) for size in found if size} for found in _TWO_SIZES.findall(message)]
         numbers = {int(size) for size in re.findall(r"\d+", message)}
         named = [pair for pair in pairs if {pair[0].size, pair[1].size} in two]
         likely = [pair for pair in pairs if {pair[0].size, pair[1].size} <= numbers]
         return next(iter(named or likely or (pairs if self.is_op else ())), None)
 
-    def _pairs(self) -> Iterator[tuple[Axis, Axis]]:
+    def _pairs(self, message: str) -> Iterator[tuple[Axis, Axis]]:
         """Yield the axes that may have to agree, the likeliest first."""
         if self.op in SHAPE_INPUTS or not self.operands:
             return
         first, *others = self.operands
         for other in others:
+            if self.op in LABEL_OPS or _ONE_FOR_EACH_ROW.search(message):
+                yield from _leading_axes(first, other)
+                continue
             if self.op in LAYER_PRODUCTS or _CONTRACTIONS.search(self.op):
                 yield Axis(first, -1), Axis(other, -2)
             yield from ((Axis(first, -at), Axis(other, -at)) for at in range(1, len(other.shape or ()) + 1))
 
     def culprit(self, conflict: tuple[Axis, Axis]) -> Culprit | None:
-        """Return the variable that has a size which no other has, unless that may be said of the other side."""
-        sources = [self._source(axis) for axis in conflict]
+        """Return the reshape that mixes samples; else the variable that has a size which no other has, unless that
+        may be said of the other side.
+        """
+        places = [size_source(axis) for axis in conflict]
+        for place, other in zip(places, reversed(conflict), strict=True):
+            reshaping = wrong_reshaping(place, other.size)
+            if reshaping is not None:
+                return Culprit(place.tensor, place.size, other.size, SURE, reshaping)
+        sources = [place.tensor for place in places]
         counts = [self._count(axis.size, but=source) for axis, source in zip(conflict, sources, strict=True)]
         chosen = [at for at, source in enumerate(sources) if self._is_choice(source)]
         if not chosen or writes_variables(self.op):  # the value that is written is to fit
@@ -110,7 +111,7 @@ class MetShapes:
     def distant_sources(self, conflict: tuple[Axis, Axis]) -> Iterator[tuple[int | None, SizedTensor]]:
         """Yield each size that a variable chose which is not one of the tensors that met."""
         for axis in conflict:
-            source = self._source(axis)
+            source = size_source(axis).tensor
             if source.is_variable and source is not axis.tensor and source.frame is not None:
                 yield axis.size, source
 
@@ -119,15 +120,6 @@ class MetShapes:
         if not source.is_variable or source.frame is None or source.frame in self._callers:
             return False
         return not self._tensors.has_worked(source.handle)  # else it is the data that changed
-
-    def _source(self, axis: Axis) -> SizedTensor:
-        """Follow a size back to the tensor in which it appears first."""
-        for _ in range(MAX_HOPS):
-            before = _axis_before(axis)
-            if before is None:
-                break
-            axis = before
-        return axis.tensor
 
     def _count(self, size: int | None, but: SizedTensor) -> int:
         """Return how many other variables have an axis of that size."""
@@ -144,16 +136,11 @@ class MetShapes:
             yield Evidence("in", one.name, one.op, "", shape, "", line)
 
 
-def _axis_before(axis: Axis) -> Axis | None:
-    """Return the axis of an input that has this size for the same reason."""
-    one = axis.tensor
-    if one.is_variable or one.op in AXIS_CHANGES:
-        return None
-    inputs = one.inputs
-    if one.op in LAYER_PRODUCTS:
-        inputs = inputs[1:2] if axis.place == -1 else inputs[:1]
-    found = (Axis(other, axis.place) for other in inputs)
-    return next((other for other in found if other.size is not None and other.size == axis.size), None)
+def _leading_axes(first: SizedTensor, other: SizedTensor) -> Iterator[tuple[Axis, Axis]]:
+    """Yield the axes of two tensors, one of which may lack the last axis: labels, a number for each row of scores."""
+    ranks = len(first.shape or ()), len(other.shape or ())
+    for at in range(min(*ranks) - (ranks[0] == ranks[1])):
+        yield Axis(first, at - ranks[0]), Axis(other, at - ranks[1])
 
 
 def _differ(first: Axis, second: Axis) -> bool:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from tensorsleuth.core.catalog import FailedCall, Frame, Site
+from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.indexing import LABEL_OPS
 from tensorsleuth.diagnose.exits.exception_message import plain_message
-from tensorsleuth.diagnose.exits.met_shapes import Axis, Culprit, MetShapes
+from tensorsleuth.diagnose.exits.failure import FatalError
+from tensorsleuth.diagnose.exits.indexes.bad_index import bad_index
+from tensorsleuth.diagnose.exits.met_shapes import Culprit, MetShapes
+from tensorsleuth.diagnose.exits.size_source import Axis
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
-from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.process.refusal import Refusal
+from tensorsleuth.trace.process.refusal import Refusal, Sizes
 
 SHAPE_MISMATCH = "shape-mismatch"
+_LABELS = re.compile(r"labels shape \[([\d, ]+)\]")
 MET_THERE = 0.75  # confidence in the line where they met: the one to change may be elsewhere
 
 
@@ -35,20 +40,31 @@ def story_of_refusal(process: ProcessTrace, error: str, message: str = "") -> Sh
     refusal = Refusal.from_json(uncaught.get("refused")) if isinstance(uncaught, dict) else None
     if refusal is None or not isinstance(uncaught, dict) or message not in str(uncaught.get("message")):
         return None
+    if bad_index(str(uncaught["message"])) is not None:  # which may name a shape that the index is not within
+        return None
     tensors = SizedTensors(process)
     met = MetShapes(tensors, refusal.op, process.catalogue.sites.get(refusal.site), tensors.of_refusal(refusal))
     return _story(met, error, plain_message(str(uncaught["message"])))
 
 
-def story_of_failure(
-    process: ProcessTrace, failed_call: FailedCall, op: str, site: Site | None, inputs: tuple[ObservedTensor, ...]
-) -> ShapeStory | None:
+def story_of_failure(process: ProcessTrace, fatal_error: FatalError) -> ShapeStory | None:
     """Return the story of an op that failed when it ran: in a function, with the inputs of its rows."""
-    if not inputs:
+    failed_call = fatal_error.failure
+    if not fatal_error.inputs or fatal_error.node is None:
         return story_of_refusal(process, failed_call.type, failed_call.message)
     tensors = SizedTensors(process)
-    met = MetShapes(tensors, op, site, [tensors.of_observed(one) for one in inputs])
+    operands = tensors.of_inputs(*fatal_error.node, failed_call.call)
+    if fatal_error.op in LABEL_OPS and len(operands) == 1:
+        operands += _labels(failed_call.message)
+    met = MetShapes(tensors, fatal_error.op, fatal_error.site, operands)
     return _story(met, failed_call.type, plain_message(failed_call.message))
+
+
+def _labels(message: str) -> list[SizedTensor]:
+    """Return the labels, which are integers and have no row, with the shape that the message tells."""
+    found = _LABELS.search(message)
+    sizes = tuple(int(size) for size in re.findall(r"\d+", found[1])) if found is not None else ()
+    return [SizedTensor("", "labels", sizes, None)] if sizes else []
 
 
 def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:
@@ -62,7 +78,9 @@ def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:
     if culprit is None:
         return ShapeStory(f"{where} {told}", _fix(conflict), MET_THERE, met.frame, evidence, conflict is not None)
     line = _line(culprit.tensor.frame)
-    sentence = f"{line} makes {_name(culprit.tensor)}, which does not fit in {where}: {told}"
+    reshaping = culprit.reshaping
+    of = f" of {_sizes(reshaping.given)}" if reshaping is not None else ""
+    sentence = f"{line} makes {_name(culprit.tensor)}{of}, which does not fit in {where}: {told}"
     return ShapeStory(sentence, _fix_of(culprit), culprit.confidence, culprit.tensor.frame, evidence, True)
 
 
@@ -80,7 +98,11 @@ def _line(frame: Frame | None) -> str:
 
 
 def _name(tensor: SizedTensor) -> str:
-    return f"{tensor.name or tensor.op} {[*(tensor.shape or ())]}"
+    return f"{tensor.name or tensor.op} {_sizes(tensor.shape or ())}"
+
+
+def _sizes(shape: Sizes) -> str:
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def _fix(conflict: tuple[Axis, Axis] | None) -> str | None:
@@ -90,6 +112,8 @@ def _fix(conflict: tuple[Axis, Axis] | None) -> str | None:
 
 
 def _fix_of(culprit: Culprit) -> str:
+    if culprit.reshaping is not None:
+        return culprit.reshaping.fix
     name = culprit.tensor.name or culprit.tensor.op
     if culprit.right in (culprit.tensor.shape or ()):
         return f"{name} may have to be transposed: it has the size {culprit.right}, on another axis"

@@ -8,14 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS, writes_variables
-from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.core.catalog import Frame, Instance, Node
+from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS, VIEWS, writes_variables
+from tensorsleuth.diagnose.graph.shapes import FunctionShapes, reshaped
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs, Slots
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.process.refusal import CAPTURED, VARIABLE, Refusal, RefusedTensor, Sizes
 
+MAX_VIEWS = 20  # between a node and a tensor that has a row
+RESHAPE = "Reshape"
 _ASSIGN = "AssignVariableOp"
 _HANDLE = "VarHandleOp"
 
@@ -102,7 +105,37 @@ class SizedTensors:
 
     def _inputs(self, one: ObservedTensor) -> list[SizedTensor]:
         slots = self._call_graphs.graph_of(one).inputs_of(one)
-        return [self.of_observed(slot[0]) for slot in slots if slot]
+        if one.tensor.node is None or one.tensor.instance is None:
+            return [self.of_observed(slot[0]) for slot in slots if slot]
+        return self._behind_views(one.tensor.instance, one.tensor.node, slots)
+
+    def of_inputs(self, instance: Instance, number: int, call: int) -> list[SizedTensor]:
+        """Return the recorded inputs of a node of a function."""
+        node = self._process.catalogue.functions[instance.function].nodes[number]
+        return self._behind_views(instance, node, self._call_graphs.of_call(call).node_inputs(instance, number, None))
+
+    def _behind_views(self, instance: Instance, node: Node, slots: Slots) -> list[SizedTensor]:
+        """Return the inputs of a node; an op that only moves values has no row, but a reshape has a line."""
+        pairs = zip(node.inputs, slots)
+        return [self._reshaped(instance, source, self.of_observed(slot[0])) for (source, _), slot in pairs if slot]
+
+    def _reshaped(self, instance: Instance, source: int, given: SizedTensor) -> SizedTensor:
+        """Return the nearest reshape between a node and a tensor that has a row; else that tensor."""
+        function = self._process.catalogue.functions[instance.function]
+        for _ in range(MAX_VIEWS):
+            node = function.nodes[source] if source >= 0 else None
+            if node is None or node.type not in VIEWS or not node.inputs:
+                return given
+            if node.type == RESHAPE:
+                break
+            source = node.inputs[0][0]
+        else:
+            return given
+        target = FunctionShapes(self._process, instance, function).integers(node.inputs[1][0])
+        known = given.shape if given.shape is not None and None not in given.shape else None
+        shape = reshaped(tuple(size for size in known if size is not None), target) if known is not None else None
+        site = self._process.catalogue.sites.get(node.site)
+        return SizedTensor(RESHAPE, node.name, shape, site.frame if site is not None else None, 0, lambda: [given])
 
     def _refused(self, refusal: Refusal, node: RefusedTensor) -> SizedTensor:
         if node.op == CAPTURED:

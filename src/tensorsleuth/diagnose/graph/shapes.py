@@ -72,7 +72,7 @@ class FunctionShapes:
         if node.type in SHAPE_PRESERVING_FUNCTIONS or (node.type in ELEMENTWISE_FUNCTIONS and len(given) == 1):
             return given[0]
         if node.type == "Reshape":
-            return self._reshaped(given[0], self.integers(node.inputs[1][0]))
+            return reshaped(given[0], self.integers(node.inputs[1][0]))
         if node.type == "Transpose":
             order = self.integers(node.inputs[1][0])
             fits = given[0] is not None and order is not None and len(order) == len(given[0])
@@ -96,14 +96,6 @@ class FunctionShapes:
         ids = given[1] if len(given) > 1 else None
         return (*ids, *shape[1:]) if ids is not None else None
 
-    def _reshaped(self, given: Shape | None, target: list[int] | None) -> Shape | None:
-        if target is None or given is None:
-            return tuple(target) if target is not None and min(target, default=1) >= 0 else None
-        others = math.prod(size for size in target if size >= 0)
-        if target.count(-1) == 1 and others:
-            target = [math.prod(given) // others if size < 0 else size for size in target]
-        return tuple(target) if math.prod(target) == math.prod(given) else None
-
 
 class ProcessShapes:
     """The shapes in all functions of a process, each looked up once."""
@@ -118,6 +110,16 @@ class ProcessShapes:
         if op_node.instance.id not in self._by_instance:
             self._by_instance[op_node.instance.id] = FunctionShapes(self._process, op_node.instance, op_node.function)
         return self._by_instance[op_node.instance.id]
+
+
+def reshaped(given: Shape | None, target: list[int] | None) -> Shape | None:
+    """Return the shape that a reshape makes, with -1 in its target worked out."""
+    if target is None or given is None:
+        return tuple(target) if target is not None and min(target, default=1) >= 0 else None
+    others = math.prod(size for size in target if size >= 0)
+    if target.count(-1) == 1 and others:
+        target = [math.prod(given) // others if size < 0 else size for size in target]
+    return tuple(target) if math.prod(target) == math.prod(given) else None
 
 
 def _with_axis(shape: Shape, axis: int) -> Shape:

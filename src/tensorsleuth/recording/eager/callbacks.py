@@ -232,10 +232,8 @@ class EagerCallbacks:
 
     def _note_failure(self, call: int, op: int, error: Any, inputs: Sequence[Any]) -> None:
         message = str(getattr(error, "message", error))
-        described = describe_inputs(inputs)
-        self._catalog.failure(
-            {"call": call, "op": op, "type": tf.error_name(error), "message": message, "inputs": described}
-        )
+        described = {"inputs": describe_inputs(inputs)} | self.feeds.describe_makers(inputs)
+        self._catalog.failure({"call": call, "op": op, "type": tf.error_name(error), "message": message} | described)
         self._sink.call(CallKind.FAILED, call, op, time.monotonic_ns(), 0, [])
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:

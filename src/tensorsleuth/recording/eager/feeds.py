@@ -24,6 +24,8 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_NOTED_PER_OP = 8  # how often to record the inputs of an op with bad outputs, for each place in the program
 MAX_BAD_READS = 1000  # the most reads to record
+MAX_FED_SITES = 100_000  # how many tensors' lines to remember, for the case that an op fails
+MAX_DESCRIBED_INPUTS = 4096
 SMALL_READ = 1024  # values: losses, metrics, anything that is printed. native/src/eager/buffer_reads.h has it in bytes
 _SCALARS = (np.float32, np.float64, np.float16)
 _NUMBER_KINDS = "fcV"  # NumPy's kinds: float, complex, and V for other types such as bfloat16
@@ -40,6 +42,7 @@ class Feeds:
         self._sink = sink
         self._texts = texts
         self._noted_times: dict[int, int] = {}
+        self._fed_at: dict[int, int] = {}  # the sites of tensors without rows, such as integers, by uid
 
     def note_conversion(self, value: Any, tensor: Any) -> None:
         """Record a tensor that TensorFlow made of a Python value. Skip finite numbers, which are too many."""
@@ -47,6 +50,9 @@ class Feeds:
             return
         site = self._sites.of_caller(2)
         self._note(tensor, site)
+        if len(self._fed_at) >= MAX_FED_SITES:
+            self._fed_at.clear()
+        self._fed_at[tensor._id] = site
         if self._texts is not None and tensor._datatype_enum() == STRING:
             self._texts().note_conversion(value, tensor, site)
 
@@ -62,6 +68,17 @@ class Feeds:
             self._sink.note_buffer(tensor, place[1], call)
         else:
             self._sink.note_tensor(tensor, place[1], call, tensor._id, look)
+
+    def describe_makers(self, inputs: Sequence[Any]) -> dict[str, list[int]]:
+        """Return the uid of each input of a call that failed, and the eager op that made it."""
+        uids = [_uid_of(value) for value in _tensors(inputs)][:MAX_DESCRIBED_INPUTS]
+        return {"makers": [self._maker(uid) for uid in uids], "uids": uids}
+
+    def _maker(self, uid: int) -> int:
+        site = self._fed_at.get(uid)
+        if site is not None:
+            return self._places.at_site(FEED, site, 1)[0]
+        return self._sink.maker(uid) if uid != NO_UID else 0
 
     def note_external_inputs(self, op: int, inputs: Sequence[Any]) -> list[int]:
         """Record those inputs of an op with bad output that no op made. Return the uids of all inputs."""
@@ -131,6 +148,21 @@ class BadReads:
 def _is_large(tensor: Any) -> bool:
     """Return whether the tensor's size alone is reason to record its memory."""
     return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= MIN_BUFFER_BYTES
+
+
+def _tensors(inputs: Sequence[Any]) -> Iterator[Any]:
+    """Yield the inputs of an op, with the tensors of a list one by one; a list of numbers becomes one tensor."""
+    for value in inputs:
+        if type(value) in (list, tuple) and any(hasattr(one, "_id") for one in value):
+            yield from value
+        else:
+            yield value
+
+
+def _uid_of(value: Any) -> int:
+    """Return the uid of a tensor, or of the handle of a variable."""
+    handle = getattr(value, "_handle", None)
+    return int(getattr(handle if handle is not None else value, "_id", NO_UID))
 
 
 def _flat(inputs: Sequence[Any]) -> Iterator[Any]:

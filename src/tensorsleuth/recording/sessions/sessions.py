@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.eager.callbacks import END_OF_DATA
 from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
@@ -201,7 +202,10 @@ class Sessions:
             return
         described = describe_inputs([value.array for value in active_run.feeds])
         fields = {"call": active_run.number, "op": active_run.place[0], "type": tf.error_name(error)}
-        self._catalog.failure({**fields, "message": str(error.message), "inputs": described})
+        feeds = len(active_run.feeds)
+        fed = self._places.at_site(FEED, self._places.site_of(active_run.place[0]), feeds)[0] if feeds else 0
+        makers = [0] * len(active_run.run.handles) + [fed] * feeds
+        self._catalog.failure({**fields, "message": str(error.message), "inputs": described, "makers": makers})
         self._sink.call(CallKind.FAILED, active_run.number, active_run.place[0], time.monotonic_ns(), 0, [])
 
     def _not_covered(self, what: str, why: str) -> None:

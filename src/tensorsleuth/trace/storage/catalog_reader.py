@@ -105,7 +105,8 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
     elif kind in ("failure", "hidden"):
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
-        failed = FailedCall(call, op, str(fields["type"]), str(fields["message"]), inputs)
+        makers, uids = (tuple(int(number) for number in fields.get(name, ())) for name in ("makers", "uids"))
+        failed = FailedCall(call, op, str(fields["type"]), str(fields["message"]), inputs, makers, uids)
         (catalogue.failures if kind == "failure" else catalogue.hidden_failures).append(failed)
     elif kind == "violation":
         catalogue.violations.append(Violation.from_json(fields))
