@@ -12,6 +12,7 @@ from tensorsleuth.core.finding import OtherLine
 from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.diagnose.needs import Need, recorded_parts
+from tensorsleuth.trace.dataflow.variables import ASSIGNMENT
 from tensorsleuth.trace.process.process import ProcessTrace
 
 CONTEXT_LINES = 2  # lines of source shown before and after
@@ -50,6 +51,12 @@ def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
         if frame is not None and number == frame.line:
             return text.strip()
     return None
+
+
+def assigned_name(process: ProcessTrace, frame: Frame | None) -> str | None:
+    """Return the name that a line assigns: `labels` of `labels = load()`."""
+    found = ASSIGNMENT.match(code_at(process, frame) or "")
+    return found[1] if found is not None else None
 
 
 def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[int, str]]:

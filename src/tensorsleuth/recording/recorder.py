@@ -97,7 +97,7 @@ class Recorder:
     def _watch(self, backend: Backend) -> None:
         self.sites = sites = CallSites(self.catalog)
         self.scopes = scopes = NameScopes(self.catalog, self.sink)
-        self._refused = Lazy(lambda: RefusedInputs(sites))
+        self._refused = Lazy(lambda: RefusedInputs(sites, lambda uid: self.callbacks.feeds.maker_of(uid)))
         self._saved_lines = Lazy(lambda: SavedLines(sites))
         self._plan_parts(backend)
         self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, self._new_place)

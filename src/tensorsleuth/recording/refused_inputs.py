@@ -1,21 +1,22 @@
-"""The tensors that met in an op or a check that refused their shapes, and what these were computed from."""
+"""The tensors that met in an op or a check that refused their shapes or dtypes, and what they were computed from."""
 
 from __future__ import annotations
 
 import re
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
+from tensorsleuth.core.error_text import is_about_dtypes
 from tensorsleuth.core.ops.kinds import VARIABLE_OPS
 from tensorsleuth.recording.call_sites import CallSites, is_framework_file
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.tracing import is_symbolic
 from tensorsleuth.recording.tensorflow.variables import READ_VARIABLE
-from tensorsleuth.trace.process.refusal import CAPTURED, VARIABLE
+from tensorsleuth.trace.process.refusal import CAPTURED, FEEDING, VARIABLE
 
 MAX_KEPT_ERRORS = 4  # the newest: one of them may end the program
 MAX_NODES = 300  # tensors that are described, the nearest first
@@ -24,6 +25,8 @@ MAX_AXES = 32
 _ABOUT_SHAPES = re.compile(r"[Ss]hape|depth|[Dd]im|[Ii]ncompatible|[Rr]ank|[Ss]ize|axis|reshape|[Dd]epth of|broadcast")
 _OP = re.compile(r"\[Op:(\w+)\]")  # of an eager op
 _RUNNING_NODE = re.compile(r"\{\{function_node __(?!wrapped__)|Graph execution error")  # rows of the function tell more
+
+MakerOf = Callable[[int], tuple[str, int]]  # the op that made an eager tensor, by uid, and its site
 
 
 @dataclass(frozen=True)
@@ -34,26 +37,29 @@ class _Refusal:
 
 
 class RefusedInputs:
-    """Keeps the inputs of the newest errors about shapes.
+    """Keeps the inputs of the newest errors about shapes and dtypes.
 
     TensorFlow and Keras cut their own frames, which hold the inputs, from a traceback before the program gets it.
     """
 
-    def __init__(self, call_sites: CallSites) -> None:
+    def __init__(self, call_sites: CallSites, maker_of: MakerOf = lambda uid: ("", 0)) -> None:
         self._sites = call_sites
+        self._maker_of = maker_of
         self._kept: deque[_Refusal] = deque(maxlen=MAX_KEPT_ERRORS)
 
     def note(self, error: BaseException, trace: TracebackType | None) -> None:
         """Look at an exception that still has the frames of TensorFlow or Keras."""
         message = str(getattr(error, "message", error))
-        if not isinstance(error, (ValueError, *tf.TensorFlowErrors)) or not _ABOUT_SHAPES.search(message):
+        if not isinstance(error, (ValueError, TypeError, *tf.TensorFlowErrors)):
+            return
+        if not _ABOUT_SHAPES.search(message) and not is_about_dtypes(message):
             return
         if _RUNNING_NODE.search(message) or self._is_known(error, message):
             return
         frames = [frame for frame, _ in traceback.walk_tb(trace)]
         op, operands = _find_operands(frames, message)
         if operands:
-            described = _Description(self._sites).of(operands) | {"op": op, "site": self._site(frames)}
+            described = _Description(self._sites, self._maker_of).of(operands) | {"op": op, "site": self._site(frames)}
             self._kept.append(_Refusal(id(error), message, described))
 
     def of(self, error: BaseException) -> dict[str, Any] | None:
@@ -85,6 +91,8 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
 def _find_operands(frames: list[FrameType], message: str) -> tuple[str, list[Any]]:
     """Return the op and its inputs: of the graph op that was to be made, else the arguments of the innermost
     call whose sizes the message speaks of."""
+    if is_about_dtypes(message):
+        return _find_typed_operands(frames)
     sizes = {int(number) for number in re.findall(r"\d+", message)}
     named = _OP.search(message)
     best: tuple[str, list[Any]] = "", []
@@ -94,12 +102,30 @@ def _find_operands(frames: list[FrameType], message: str) -> tuple[str, list[Any
         local = frame.f_locals
         if hasattr(local.get("node_def"), "op") and "inputs" in local:
             return str(local["node_def"].op), list(_shaped(local["inputs"]))
+        if "subfeed_t" in local and "np_val" in local:  # a session refuses what is fed
+            return FEEDING, list(_shaped([local["subfeed_t"], local["np_val"]]))
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         operands = [one for name in names for one in _shaped(local.get(name)) if sizes & {*(_shape(one) or ())}]
         # TensorFlow's own code uses up an argument that is called `e`: the caller has it.
         if len(operands) > len(best[1]) and {*map(id, best[1])} <= {*map(id, operands)}:
             best = named[1] if named is not None else code.co_name, operands[:MAX_OPERANDS]
+    return best
+
+
+def _find_typed_operands(frames: list[FrameType]) -> tuple[str, list[Any]]:
+    """Return the innermost public function that got tensors, of several dtypes if there is one that did."""
+    best: tuple[str, list[Any]] = "", []
+    for frame in reversed(frames):
+        code = frame.f_code
+        if not is_framework_file(code.co_filename):
+            break
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        operands = [one for name in names for one in _shaped(frame.f_locals.get(name))][:MAX_OPERANDS]
+        if operands and not code.co_name.startswith("_"):
+            best = best if best[1] else (code.co_name, operands)
+            if len({str(one.dtype) for one in operands}) > 1:
+                return code.co_name, operands
     return best
 
 
@@ -125,8 +151,9 @@ def _shape(tensor: Any) -> list[int | None] | None:
 class _Description:
     """Describes tensors, and what they were computed from, as a list of nodes that name each other by number."""
 
-    def __init__(self, call_sites: CallSites) -> None:
+    def __init__(self, call_sites: CallSites, maker_of: MakerOf) -> None:
         self._sites = call_sites
+        self._maker_of = maker_of
         self._numbers: dict[int, int] = {}
         self._tensors: list[Any] = []
 
@@ -146,12 +173,15 @@ class _Description:
 
     def _node(self, tensor: Any) -> dict[str, Any]:
         node: dict[str, Any] = {"shape": _shape(tensor) or [], "op": "", "name": "", "site": 0, "uid": 0, "inputs": []}
+        node["dtype"] = str(getattr(tensor.dtype, "name", tensor.dtype))
         handle = _variable_handle(tensor)
         if handle is not None:
             name = getattr(tensor, "path", None) or getattr(tensor, "name", "")
             return node | self._variable(handle, str(name))
         if not is_symbolic(tensor):
-            return node | {"uid": int(getattr(tensor, "_id", 0))}
+            uid = int(getattr(tensor, "_id", 0))
+            op, site = self._maker_of(uid) if hasattr(tensor, "_id") else ("", 0)  # the first one has the uid 0
+            return node | {"uid": uid, "op": op, "site": site}
         outer = _captured(tensor)
         if outer is not None:
             return node | {"op": CAPTURED, "inputs": [self._number(outer)]}

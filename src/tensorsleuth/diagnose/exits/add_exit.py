@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.run_end import RunEnd
-from tensorsleuth.diagnose.exits.failure import OUT_OF_MEMORY
+from tensorsleuth.diagnose.exits.failure import DTYPE_MISMATCH, OUT_OF_MEMORY
 from tensorsleuth.diagnose.exits.fitting_batch import describe_fitting_batch
 from tensorsleuth.diagnose.exits.kinds import explain_exit
 from tensorsleuth.diagnose.exits.process_exit import ProcessExit
@@ -63,7 +63,7 @@ def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding]
 def _is_told(cause: str, found: list[Finding]) -> bool:
     """An exception follows from what was found; shapes do not follow from values."""
     problems = [one.cause for one in found if one.severity == "error"]
-    return bool(problems) if cause == "exception" else cause == SHAPE_MISMATCH and cause in problems
+    return bool(problems) if cause == "exception" else cause in (SHAPE_MISMATCH, DTYPE_MISMATCH) and cause in problems
 
 
 def _with_fitting_batch(process_exit: ProcessExit, moments: RunEnd) -> RunEnd:

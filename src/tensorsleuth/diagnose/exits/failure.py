@@ -22,6 +22,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_CALLS_AFTER = 3  # calls at the end among which the one is that the program died of
 UNKNOWN_ERROR = "tensorflow-error"
+DTYPE_MISMATCH = "dtype-mismatch"
 OUT_OF_MEMORY = "out-of-memory"
 INDEX_OUT_OF_RANGE = "index-out-of-range"
 LABEL_OUT_OF_RANGE = "label-out-of-range"
@@ -72,6 +73,10 @@ _ERROR_KINDS = tuple(
          "got ids beyond the rows of its embedding",
          "after words were added to a tokenizer, model.resize_token_embeddings(len(tokenizer)); else use the tokenizer "
          "that the model was made with"),
+        (r"was expected to be an? \w+ tensor but is an? \w+ tensor|is not in the list of allowed values",
+         DTYPE_MISMATCH, "got a dtype that does not fit", "cast one of its inputs with tf.cast"),
+        (r"You must feed a value for placeholder", UNKNOWN_ERROR, "was not fed",
+         "give it a value in feed_dict, or fetch nothing that depends on it"),
         (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN_ERROR, "failed an assertion",
          None),
         (r"Tensor had [-+]?(NaN|Inf)", UNKNOWN_ERROR, "refused a value that is NaN or infinite", None),
@@ -183,7 +188,7 @@ def _is_last(process: ProcessTrace, failed_call: FailedCall) -> bool:
 def failing_node(process: ProcessTrace, failed_call: FailedCall) -> tuple[Instance, int, Node] | None:
     """Return the node that the message names."""
     catalogue = process.catalogue
-    for name in _NODE.findall(failed_call.message):
+    for name in _NODE.findall(failed_call.message.partition("NodeDef: ")[0]):
         for instance in reversed(catalogue.instances.values()):
             function = catalogue.functions.get(instance.function)
             for number, node in enumerate(function.nodes if function is not None else ()):

@@ -6,8 +6,15 @@ from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Evidence, Finding
-from tensorsleuth.diagnose.exits.failure import INDEX_OUT_OF_RANGE, LABEL_OUT_OF_RANGE, UNKNOWN_ERROR, FatalError
+from tensorsleuth.diagnose.exits.failure import (
+    DTYPE_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    LABEL_OUT_OF_RANGE,
+    UNKNOWN_ERROR,
+    FatalError,
+)
 from tensorsleuth.diagnose.exits.indexes.index_story import IndexStory
+from tensorsleuth.diagnose.exits.refusals.dtype_story import dtype_story
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
 from tensorsleuth.diagnose.expressions import marked
@@ -22,6 +29,11 @@ MAX_EVIDENCE = 6
 
 def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     story, finding = _shape_story(process, fatal_error), _plain_failure(process, fatal_error)
+    dtypes = dtype_story(process, fatal_error.failure.type, fatal_error.failure.message)
+    if dtypes is not None:
+        told = {"confidence": dtypes.confidence, "summary": dtypes.sentence, "evidence": dtypes.evidence}
+        where = source_fields(process, marked(process, dtypes.frame, DTYPE_MISMATCH, fatal_error.op))
+        return replace(finding, fix=dtypes.fix, **told, **(where | {"layer": finding.layer}))
     if story is None:
         index = _index_story(process, fatal_error)
         return _with_index(process, finding, index) if index is not None else finding

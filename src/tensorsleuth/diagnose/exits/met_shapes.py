@@ -14,8 +14,8 @@ from tensorsleuth.core.ops.indexing import LABEL_OPS
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.core.ops.products import LAYER_PRODUCTS
 from tensorsleuth.core.ops.views import SHAPE_INPUTS
-from tensorsleuth.diagnose.exits.reshapes import Reshaping, wrong_reshaping
-from tensorsleuth.diagnose.exits.size_source import Axis, size_source
+from tensorsleuth.diagnose.exits.refusals.reshapes import Reshaping, wrong_reshaping
+from tensorsleuth.diagnose.exits.refusals.size_source import Axis, size_source
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
 
 SURE, LIKELY = 0.9, 0.75  # of the line: other variables have the other size, or nothing tells

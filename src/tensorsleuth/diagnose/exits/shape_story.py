@@ -12,13 +12,14 @@ from tensorsleuth.diagnose.exits.exception_message import plain_message
 from tensorsleuth.diagnose.exits.failure import FatalError
 from tensorsleuth.diagnose.exits.indexes.bad_index import bad_index
 from tensorsleuth.diagnose.exits.met_shapes import Culprit, MetShapes
-from tensorsleuth.diagnose.exits.size_source import Axis
+from tensorsleuth.diagnose.exits.refusals.size_source import Axis
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.process.refusal import Refusal, Sizes
+from tensorsleuth.trace.process.refusal import FEEDING, Refusal, Sizes
 
 SHAPE_MISMATCH = "shape-mismatch"
 _LABELS = re.compile(r"labels shape \[([\d, ]+)\]")
+FED_THERE = 0.9
 MET_THERE = 0.75  # confidence in the line where they met: the one to change may be elsewhere
 
 
@@ -43,6 +44,9 @@ def story_of_refusal(process: ProcessTrace, error: str, message: str = "") -> Sh
     if bad_index(str(uncaught["message"])) is not None:  # which may name a shape that the index is not within
         return None
     tensors = SizedTensors(process)
+    if refusal.op == FEEDING and len(refusal.operands) == 2:
+        site = process.catalogue.sites.get(refusal.site)
+        return feeding_story(tensors.of_refusal(refusal), site.frame if site is not None else None, error)
     met = MetShapes(tensors, refusal.op, process.catalogue.sites.get(refusal.site), tensors.of_refusal(refusal))
     return _story(met, error, plain_message(str(uncaught["message"])))
 
@@ -65,6 +69,29 @@ def _labels(message: str) -> list[SizedTensor]:
     found = _LABELS.search(message)
     sizes = tuple(int(size) for size in re.findall(r"\d+", found[1])) if found is not None else ()
     return [SizedTensor("", "labels", sizes, None)] if sizes else []
+
+
+def feeding_story(met: list[SizedTensor], frame: Frame | None, error: str) -> ShapeStory:
+    """Return the story of an array that a session refused to feed to a placeholder."""
+    placeholder, array = met
+    wanted, fed = placeholder.shape or (), array.shape or ()
+    line = f" of {_line(placeholder.frame)}" if placeholder.frame is not None else ""
+    sentence = f"{_line(frame)} feeds {_sizes(fed)} to the placeholder {_name(placeholder)}{line} ({error})"
+    fits = f"give it the shape {_sizes(wanted)}"
+    if len(fed) == len(wanted) and _fits(tuple(reversed(fed)), wanted):
+        fits = f"transpose what is fed (array.T), which then is {_sizes(tuple(reversed(fed)))}"
+    elif len(fed) + 1 == len(wanted) and _fits((1, *fed), wanted):
+        fits = f"feed a batch, not a sample: array[None] is {_sizes((1, *fed))}"
+    elif len(fed) + 1 == len(wanted) and _fits((*fed, 1), wanted):
+        fits = f"add the last axis: array[..., None] is {_sizes((*fed, 1))}"
+    fix = f"{fits}; or make the placeholder for what is fed, if that is right"
+    pieces = ((one, tuple(-1 if size is None else size for size in one.shape or ())) for one in met)
+    evidence = tuple(Evidence("in", one.name or "fed", one.op, "", sizes, "", None) for one, sizes in pieces)
+    return ShapeStory(sentence, fix, FED_THERE, frame, evidence, True)
+
+
+def _fits(shape: Sizes, wanted: Sizes) -> bool:
+    return all(right is None or size == right for size, right in zip(shape, wanted, strict=True))
 
 
 def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:

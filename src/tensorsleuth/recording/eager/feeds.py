@@ -80,6 +80,11 @@ class Feeds:
             return self._places.at_site(FEED, site, 1)[0]
         return self._sink.maker(uid) if uid != NO_UID else 0
 
+    def maker_of(self, uid: int) -> tuple[str, int]:
+        """Return the type and the site of what made a tensor, as far as it is known."""
+        op = self._maker(uid)
+        return self._places.kind_of(op), self._places.site_of(op)
+
     def note_external_inputs(self, op: int, inputs: Sequence[Any]) -> list[int]:
         """Record those inputs of an op with bad output that no op made. Return the uids of all inputs."""
         looked = self._noted_times[op] = self._noted_times.get(op, 0) + 1

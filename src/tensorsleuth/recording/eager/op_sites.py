@@ -49,6 +49,7 @@ class OpSites:
         self._modes: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], OpSite] = {}
         self._site_of: dict[int, int] = {}
+        self._kind_of: dict[int, str] = {}
         self._alive: dict[int, CodeType] = {}  # by address, since equal code objects may have two addresses
 
     def of_caller(self, kind: str, outputs: int, forward: int, depth: int = 1) -> OpSite:
@@ -70,7 +71,7 @@ class OpSites:
             number, first = self._catalog.eager_op(fields, outputs)
             known = number, first, outputs, zlib.crc32(kind.encode()), self.modes_for(kind), _input_count(kind)
             self._places[key] = known
-            self._site_of[number] = site
+            self._site_of[number], self._kind_of[number] = site, kind
             if instance < 0:
                 self._selection.note_eager_site(kind, first, outputs)
         return known
@@ -84,6 +85,10 @@ class OpSites:
     def site_of(self, op: int) -> int:
         """Return the call site of the op with that number."""
         return self._site_of.get(op, 0)
+
+    def kind_of(self, op: int) -> str:
+        """Return the type of the op with that number; empty if there is none."""
+        return self._kind_of.get(op, "")
 
     def modes_for(self, kind: str) -> bytes:
         """Return the mode for an output of each dtype."""

@@ -17,7 +17,7 @@ from tensorsleuth.trace.dataflow.unseen_writes import UnseenWrites
 from tensorsleuth.trace.process.creations import Creations
 
 _BUILDING_METHODS = ("__init__", "build")  # of layers that the program wrote: they name their own variables
-_ASSIGNMENT = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
+ASSIGNMENT = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class VariableIndex:
         text = self._catalogue.sources.get(frame.file, "") if frame is not None else ""
         lines = text.splitlines()
         line = lines[frame.line - 1] if frame is not None and frame.line <= len(lines) else ""
-        found = _ASSIGNMENT.match(line)
+        found = ASSIGNMENT.match(line)
         return found.group(1) if found else known or "a variable"
 
     def find_by_name(self, name: str) -> Iterator[int]:

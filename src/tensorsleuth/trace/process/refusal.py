@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 VARIABLE = "Variable"  # the op of a node that is a variable
+FEEDING = "feed"  # the op of a refusal of a session: the placeholder and the array
 CAPTURED = "Captured"  # of one that stands for a tensor outside of its function
 
 Sizes = tuple[int | None, ...]
@@ -21,6 +22,7 @@ class RefusedTensor:
     site: int
     uid: int  # of an eager tensor, or of the handle of a variable; 0 if there is none
     inputs: tuple[int, ...]  # places among the nodes
+    dtype: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,4 +54,4 @@ def _tensor(fields: Any) -> RefusedTensor:
     shape = tuple(None if size is None else int(size) for size in fields["shape"])
     inputs = tuple(int(number) for number in fields["inputs"])
     named = str(fields["op"]), str(fields["name"]), int(fields["site"]), int(fields["uid"])
-    return RefusedTensor(shape, *named, inputs)
+    return RefusedTensor(shape, *named, inputs, str(fields.get("dtype", "")))

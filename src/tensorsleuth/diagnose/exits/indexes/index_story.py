@@ -16,7 +16,7 @@ from tensorsleuth.core.ops.indexing import (
 from tensorsleuth.diagnose.exits.failure import FatalError
 from tensorsleuth.diagnose.exits.indexes.bad_index import BadIndex, bad_index
 from tensorsleuth.diagnose.exits.indexes.input_origin import InputOrigin, InputOrigins
-from tensorsleuth.diagnose.exits.size_source import Axis, size_source
+from tensorsleuth.diagnose.exits.refusals.size_source import Axis, size_source
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 

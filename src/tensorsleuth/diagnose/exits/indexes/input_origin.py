@@ -66,7 +66,7 @@ class InputOrigins:
         """Return an input with its shape and its line, or the variable that it is."""
         if self._node is None:
             uid = self._uid(slot)
-            one = self._graphs.by_uid(uid) if uid else None
+            one = self._graphs.by_uid(uid) if uid is not None else None
             return self._tensors.of_observed(one) if one is not None else None
         slots = self._graphs.of_call(self._failed.call).node_inputs(*self._node, None)
         return self._tensors.of_observed(slots[slot][0]) if slot < len(slots) and slots[slot] else None
@@ -87,7 +87,7 @@ class InputOrigins:
     def _of_argument(self, at: int) -> InputOrigin | None:
         """Return the origin of a tensor that Python passed to the op or the function."""
         uid = self._uid(at)
-        one = self._graphs.by_uid(uid) if uid else None
+        one = self._graphs.by_uid(uid) if uid is not None else None
         if one is not None:
             site = one.tensor.site
             return self._described(one.op, one.tensor.name, site, one.call)

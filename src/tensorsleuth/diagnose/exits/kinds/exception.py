@@ -5,7 +5,9 @@ from __future__ import annotations
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.exits.allocation import requested_tensor
 from tensorsleuth.diagnose.exits.exception_message import is_about_shapes, plain_message
+from tensorsleuth.diagnose.exits.failure import DTYPE_MISMATCH
 from tensorsleuth.diagnose.exits.process_exit import ExitExplanation, ProcessExit
+from tensorsleuth.diagnose.exits.refusals.dtype_story import dtype_story
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, story_of_refusal
 from tensorsleuth.diagnose.health_words import format_bytes
 
@@ -21,6 +23,10 @@ def match(process_exit: ProcessExit) -> ExitExplanation | None:
     frame = uncaught.site.frame if uncaught.site is not None else None
     if uncaught.type in MEMORY_ERRORS:
         return _out_of_memory(process_exit, uncaught.message, frame)
+    dtypes = dtype_story(process_exit.process, uncaught.type, uncaught.message)
+    if dtypes is not None:
+        told = dtypes.sentence, dtypes.fix, dtypes.frame, dtypes.evidence
+        return ExitExplanation(DTYPE_MISMATCH, dtypes.confidence, *told)
     story = story_of_refusal(process_exit.process, uncaught.type)
     if story is not None and (story.is_explained or uncaught.type == "ValueError"):
         return ExitExplanation(SHAPE_MISMATCH, story.confidence, story.sentence, story.fix, story.frame, story.evidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tensorsleuth.diagnose.exits.size_source import Axis
+from tensorsleuth.diagnose.exits.refusals.size_source import Axis
 from tensorsleuth.diagnose.exits.sized_tensor import RESHAPE
 from tensorsleuth.trace.process.refusal import Sizes
 
