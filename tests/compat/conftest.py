@@ -38,6 +38,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]
     places += [(one, name) for one in keras.callback_lists() for name in ("on_train_batch_begin", "on_train_end")]
     places += [(tf.function_serialization, "serialize_concrete_function")]
+    places += [(tf.loader_impl, "parse_saved_model_with_debug_info")]
     places += [(tf.StrategyExtended, "call_for_each_replica"), (tf.Server, "__init__")]
     places += [(one, "_initialize") for one in keras.variable_classes()]
     places += [(owner, method) for _, owner, method in keras.naming_methods()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import keras
 import pytest
 import tensorflow as tf
-from tests.compat.looking import marked
+from tests.compat.looking import in_graph, marked
 
 import tensorsleuth
 from tensorsleuth.core.finding import Finding
@@ -30,6 +32,29 @@ class Scorer(tf.Module):
     def __call__(self, x: Any) -> Any:
         roots = tf.asin(x @ self.kernel)  # root
         return tf.math.log(tf.reduce_sum(roots, 1))  # log
+
+
+class Nested(tf.Module):
+    """Its saved function calls others, in a loop too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernel = tf.Variable(tf.ones([3, 2]))
+
+    @tf.function
+    def score(self, x: Any) -> Any:
+        return tf.math.log(x @ self.kernel)  # inner
+
+    @tf.function(input_signature=[SPEC])
+    def __call__(self, x: Any) -> Any:
+        return self.score(x * 2.0) + 1.0
+
+    @tf.function(input_signature=[SPEC])
+    def repeated(self, x: Any) -> Any:
+        total = 0.0
+        for _ in tf.range(3):
+            total += tf.reduce_sum(self.score(x))
+        return total
 
 
 class Log(keras.layers.Layer):
@@ -102,3 +127,89 @@ def test_functions_of_one_name_are_not_taken_for_each_other(recorded: Recorded, 
 
     found = first(recorded(program))
     assert (found.file, found.line) == (__file__, marked("either")), found.summary
+
+
+def under_tape(loaded: Any, x: Any) -> Any:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        score = loaded(x)
+    tape.gradient(score, x)
+    return score
+
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "call": lambda loaded, x: loaded(x),
+    "loop": lambda loaded, x: loaded.repeated(x),
+    "signature": lambda loaded, x: loaded.signatures["serving_default"](x)["output_0"],
+    "in a function": lambda loaded, x: tf.function(lambda one: loaded(one) * 2.0)(x),
+    "under a tape": lambda loaded, x: under_tape(loaded, x),
+}
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_functions_that_a_loaded_one_calls_are_recorded(recorded: Recorded, tmp_path: Path, way: str) -> None:
+    model = Nested()
+    signatures = {"serving_default": model.__call__}
+    tf.saved_model.save(model, str(tmp_path / "model"), signatures)
+
+    def program() -> Any:
+        loaded = tf.saved_model.load(str(tmp_path / "model"))
+        return CALLS[way](loaded, tf.fill([2, 3], -1.0)).numpy()
+
+    trace = recorded(program)
+    assert in_graph(trace, "Log") and in_graph(trace, "MatMul")
+    assert first(trace).cause == "log-negative" and first(trace).op == "Log"
+
+
+def test_a_signature_runs_on_after_its_module_is_gone(recorded: Recorded, tmp_path: Path) -> None:
+    """Its graph refers to variables that Python has let go."""
+    model = Nested()
+    tf.saved_model.save(model, str(tmp_path / "model"), {"serving_default": model.__call__})
+
+    def program() -> Any:
+        score = tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]
+        gc.collect()
+        return score(tf.fill([2, 3], -1.0))["output_0"].numpy()  # signature
+
+    trace = recorded(program)
+    assert in_graph(trace, "Log") and first(trace).cause == "log-negative"
+    assert first(trace).line == marked("signature")
+
+
+WITH_LINES = tf.saved_model.SaveOptions(save_debug_info=True)
+
+
+@pytest.mark.parametrize("way", ["call", "loop"])
+def test_lines_that_were_saved_with_the_model(recorded: Recorded, tmp_path: Path, way: str) -> None:
+    tf.saved_model.save(Nested(), str(tmp_path / "model"), options=WITH_LINES)
+
+    def program() -> Any:
+        loaded = tf.saved_model.load(str(tmp_path / "model"))
+        return CALLS[way](loaded, tf.fill([2, 3], -1.0)).numpy()
+
+    found = first(recorded(program))
+    assert (found.file, found.line) == (__file__, marked("inner")), found.summary
+    assert found.code is not None and "log(x @ self.kernel)" in found.code
+
+
+def test_saved_lines_of_a_file_that_has_changed_are_not_told(recorded: Recorded, tmp_path: Path) -> None:
+    tf.saved_model.save(Nested(), str(tmp_path / "model"), options=WITH_LINES)
+    os.utime(tmp_path / "model" / "debug" / "saved_model_debug_info.pb", (1, 1))
+
+    def program() -> Any:
+        return tf.saved_model.load(str(tmp_path / "model"))(tf.fill([2, 3], -1.0)).numpy()  # changed since
+
+    found = first(recorded(program))
+    assert (found.file, found.line) == (__file__, marked("changed since")), found.summary
+
+
+def test_a_loaded_model_that_computes_finite_numbers_is_healthy(recorded: Recorded, tmp_path: Path) -> None:
+    tf.saved_model.save(Nested(), str(tmp_path / "model"), options=WITH_LINES)
+
+    def program() -> None:
+        loaded = tf.saved_model.load(str(tmp_path / "model"))
+        for _ in range(3):
+            loaded(tf.ones([2, 3])).numpy()
+
+    diagnosis = tensorsleuth.diagnose(recorded(program))
+    assert not diagnosis.findings and not diagnosis.unclear

@@ -16,7 +16,7 @@ from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import errors_impl, func_graph, op_def_registry, ops
 from tensorflow.python.ops import gen_math_ops, gradients_util
-from tensorflow.python.saved_model import function_serialization
+from tensorflow.python.saved_model import function_serialization, loader_impl
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
@@ -213,6 +213,24 @@ def test_saving_serializes_each_concrete_function(tmp_path: Path, monkeypatch: p
     module.run = tf.function(tf.sqrt, input_signature=[tf.TensorSpec([2])])
     tf.saved_model.save(module, str(tmp_path))
     assert any(b"sqrt" in tf.compat.as_bytes(name) and len(made) for name, made in seen)
+
+
+def test_loading_reads_the_saved_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = loader_impl.parse_saved_model_with_debug_info, []
+
+    def spy(folder: Any) -> Any:
+        parsed = real(folder)
+        seen.append(parsed[1])
+        return parsed
+
+    monkeypatch.setattr(loader_impl, "parse_saved_model_with_debug_info", spy)
+    module = tf.Module()
+    module.run = tf.function(tf.sqrt, input_signature=[tf.TensorSpec([2])])
+    tf.saved_model.save(module, str(tmp_path), options=tf.saved_model.SaveOptions(save_debug_info=True))
+    tf.saved_model.load(str(tmp_path))
+    (info,) = seen
+    names = [*info.name_to_trace_id, *info.traces]
+    assert any(name.startswith("Sqrt@__inference_sqrt") for name in names) and list(info.files)
 
 
 def test_an_eager_tensor_shows_its_id_dtype_and_memory() -> None:

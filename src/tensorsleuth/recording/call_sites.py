@@ -58,6 +58,7 @@ class CallSites:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: dict[tuple[FrameKey, ...], int] = {}
+        self._innermost: dict[int, FrameKey] = {}  # by site
         self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects and the offsets in them
         self._alive: dict[int, CodeType] = {}  # keeps code objects, so that Python does not reuse their addresses
         self._thread_starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
@@ -72,7 +73,12 @@ class CallSites:
                 or whole[-1:]
             )
             known = self._known[whole] = self._catalog.site(kept)
+            self._innermost[known] = kept[-1]
         return known
+
+    def innermost(self, site: int) -> FrameKey | None:
+        """Return the innermost frame of a site."""
+        return self._innermost.get(site)
 
     def of_graph_op(self, op: object) -> int:
         """Return the site of an op in a Python graph, from the stack that TensorFlow stored when it created the op."""

@@ -109,6 +109,7 @@ class Recorder:
         patches.watch_tracebacks(self._patches, tf.traceback_utils, self._note_raised)
         self._keras.start()
         patches.watch_saving(self._patches, lambda function: self._saved_lines().note_saved(function))
+        patches.watch_loading(self._patches, lambda folder, info: self._saved_lines().note_loaded(folder, info))
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         losses = Lazy(lambda: TapeLosses(self.catalog, self.sink))
         noting = self._forward_pass, self._gradients_computed, lambda target, by: losses().note_gradients(target, by)

@@ -15,7 +15,7 @@ from tensorsleuth.core.ops.kinds import VARIABLE_OPS
 from tensorsleuth.recording.call_sites import CallSites, is_framework_file
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.tracing import is_symbolic
-from tensorsleuth.recording.tensorflow.variables import READ_VARIABLE
+from tensorsleuth.recording.tensorflow.variables import READ_VARIABLE, living_variables
 from tensorsleuth.trace.process.refusal import CAPTURED, FEEDING, VARIABLE
 
 MAX_KEPT_ERRORS = 4  # the newest: one of them may end the program
@@ -217,5 +217,5 @@ def _captured(tensor: Any) -> Any | None:
 def _variable_name(read: Any) -> str:
     """Return the name of the variable that an op in a function reads."""
     outer = _captured(read.inputs[0]) if len(read.inputs) else None
-    known = getattr(read.graph, "variables", ())
+    known = living_variables(read.graph)
     return next((str(one.name) for one in known if _variable_handle(one) is outer), "")

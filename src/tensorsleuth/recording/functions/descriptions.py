@@ -14,6 +14,7 @@ from tensorsleuth.recording.functions.function_def import Definition, argument_s
 from tensorsleuth.recording.functions.saved_lines import SavedLines
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.structure.name_scopes import NameScopes
+from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.recording.tensorflow.gradient_marks import is_in_written_gradient
 
 
@@ -137,7 +138,7 @@ def _captures(graph: Any) -> dict[str, dict[str, Any]]:
     """Map the index of each captured argument to the variable's name, or to the uid of the outer tensor."""
     if graph is None:
         return {}
-    variables = {id(variable.handle): variable for variable in graph.variables if hasattr(variable, "handle")}
+    variables = {id(one.handle): one for one in tf_variables.living_variables(graph) if hasattr(one, "handle")}
     places = {id(tensor): number for number, tensor in enumerate(graph.inputs)}
     captures = {}
     for outer, inner in graph.captures:

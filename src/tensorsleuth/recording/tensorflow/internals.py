@@ -22,7 +22,7 @@ from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function, polymorphic_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
-from tensorflow.python.saved_model import function_serialization
+from tensorflow.python.saved_model import function_serialization, loader_impl
 from tensorflow.python.training import server_lib
 from tensorflow.python.util import nest, traceback_utils
 
@@ -51,6 +51,7 @@ __all__ = [
     "execute",
     "function_serialization",
     "gradients_util",
+    "loader_impl",
     "ops",
     "pywrap_tfe",
     "session",

@@ -187,6 +187,18 @@ def watch_saving(patches: Patches, saved: Callable[[Any], None]) -> None:
     disguise(serialize, real)
 
 
+def watch_loading(patches: Patches, loaded: Callable[[str, Any], None]) -> None:
+    """Hear of the SavedModels that the program loads, with the lines that were saved with them."""
+
+    def parse(export_dir: Any) -> Any:
+        parsed = real(export_dir)
+        harmless(loaded, str(export_dir), parsed[1])
+        return parsed
+
+    real = patches.replace(tf.loader_impl, "parse_saved_model_with_debug_info", parse)
+    disguise(parse, real)
+
+
 def watch_gradients(patches: Patches, tracker: Any) -> None:
     """Tell gradient ops their forward op.
 

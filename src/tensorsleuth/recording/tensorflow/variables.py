@@ -51,3 +51,12 @@ def make_variable(value: Any, device: str) -> Any:
     handle = execute_unseen(runtime, device, "VarHandleOp", [], attrs, 1)[0]
     execute_unseen(runtime, device, "AssignVariableOp", [handle, value], ("dtype", dtype), 0)
     return handle
+
+
+def living_variables(graph: Any) -> list[Any]:
+    """Return the variables of a function's graph, without those that the program has let go: a loaded function of a
+    module that is gone still runs. TensorFlow's own property raises for them.
+    """
+    references = getattr(graph, "_weak_variables", None)
+    found = (reference() for reference in references) if references is not None else getattr(graph, "variables", ())
+    return [variable for variable in found if variable is not None]
