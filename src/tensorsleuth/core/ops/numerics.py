@@ -56,3 +56,7 @@ DECISIVE_INPUTS = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,)
 INFINITE_SLOPES = {"Acos": "±1", "Asin": "±1", "Acosh": "1", "Atanh": "±1", "Erfinv": "±1", "Ndtri": "0 and 1"}
 SAFE_ARGUMENTS = {"Acosh": "tf.maximum(x, 1.0 + 1e-6)", "Ndtri": "tf.clip_by_value(x, 1e-6, 1.0 - 1e-6)"}
 RESULTS_FOR_ZERO = {"Log": "log of that is −∞", "Rsqrt": "1/sqrt of that is ∞"}  # in words
+
+# They give NaN outside of their domain, and no infinity.
+ONLY_NAN_OPS = frozenset(["Acos", "Acosh", "Asin", "Sqrt"])
+DIVISORS = dict.fromkeys(("Div", "RealDiv", "Xdivy"), 1)  # the input that must not be 0

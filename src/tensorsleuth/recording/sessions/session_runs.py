@@ -23,6 +23,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
+ONE_SHOT = "OneShotIterator"  # makes its dataset itself, in a function
 INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/graph/watched_functions.h
 _INLINED_OPS = ops.CALLS | ops.LOOPS | ops.BRANCHES  # ops whose functions TensorFlow inlines into the caller's graph
 
@@ -86,6 +87,7 @@ class SessionRuns:
         self._lock = threading.RLock()
         self._sessions: WeakKeyDictionary[Any, _SessionState] = WeakKeyDictionary()
         self._nodes = 0
+        self._described: set[str] = set()  # functions of datasets
 
     def run_for(
         self, session: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]
@@ -147,6 +149,18 @@ class SessionRuns:
             graph_watcher.watched,
             options,
         )
+
+    def describe_function(self, name: str, graph: Any) -> None:
+        """Describe a function that a dataset runs, with those that it calls: nothing in it can be recorded."""
+        proto = tf_sessions.function_in(graph, name) if name not in self._described else None
+        self._described.add(name)
+        if proto is None:
+            return
+        definition = read_definition(proto)
+        self._catalog.function(self._describer.describe(definition, dict(tf.inner_graphs(graph)).get(name)))
+        for node in proto.node_def:
+            for _, function in called_functions(node):
+                self.describe_function(function.name, graph)
 
     def _has_room(self, definition: Definition) -> bool:
         self._nodes += len(definition.nodes)
@@ -226,6 +240,9 @@ class _GraphWatcher:
         if not names:
             return
         why = "it is compiled by XLA" if is_compiled(node.attr) else self._unoptimized
+        if ops.is_dataset(node.op) or node.op == ONE_SHOT:
+            for name in names:
+                self._runs.describe_function(name, self._graph)
         why = why or (None if node.op in _INLINED_OPS else f"{node.op} runs it separately")
         if why is not None or any(tf_sessions.function_in(self._graph, name) is None for name in names):
             self._runs._catalog.not_covered(f"the inside of {names[0]}, in a session", why or "it cannot be read")

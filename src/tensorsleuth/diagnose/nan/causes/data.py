@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 
+from tensorsleuth.core.catalog import Site
 from tensorsleuth.core.ops.data_ops import FILE_READS, STORED_VALUES
 from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
 from tensorsleuth.diagnose.health_words import describe_index
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv, source_words
+from tensorsleuth.diagnose.nan.unseen_pipeline import UnseenPipeline
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
+IN_DATASET = "nan-in-dataset-function"
+MAX_LINES = 3  # in a sentence
 OPS = EXTERNAL_SOURCES | STORED_VALUES
 
 
@@ -32,8 +36,7 @@ def match(case: Case) -> Explanation | None:
         return loaded
     site = data_site(case)
     if _is_from_unseen_function(case):
-        why = f"takes {what} from a dataset ({where}): it is in the data, or a function of the dataset made it"
-        return Explanation(_slug(case.out), 0.5, why, _UNSEEN, site=site)
+        return _from_unseen_function(case, f"{what} from a dataset ({where})", site)
     why = f"feeds {what} ({where}): it is in the data{_batch(case)}{source_words(case, site)}"
     return Explanation(_slug(case.out), 0.9, why, _fix(case), site=site)
 
@@ -45,6 +48,30 @@ def _slug(one: ObservedTensor) -> str:
 def _is_from_unseen_function(case: Case) -> bool:
     """Return whether it came from a dataset of which nothing was recorded, as in a session: a function may make it."""
     return case.out.op.startswith("IteratorGetNext") and not case.finder.datasets_behind(case.out)
+
+
+def _from_unseen_function(case: Case, what: str, site: Site | None) -> Explanation:
+    """Judge by the graphs of the functions, and by what the dataset was made of."""
+    pipeline, slug = UnseenPipeline(case), _slug(case.out)
+    suspects, bad_before = pipeline.suspects if pipeline else [], pipeline.is_bad_from_start if pipeline else None
+    if bad_before:
+        why = f"gives {what}: it is in the array that the dataset was made of"
+        return Explanation(slug, 0.9, why, _CLEAN_ELEMENTS, site=pipeline.source_site() or site)
+    lines = [one.site.frame for one in suspects if one.site is not None and one.site.frame is not None]
+    if len(suspects) == len(lines) == 1:
+        finite = ", and the array that it was made of is finite" if bad_before is False else ""
+        why = f"most likely makes {what} with {suspects[0].type}: no other op of its functions can{finite}"
+        return Explanation(IN_DATASET, 0.85 if finite else 0.7, why, _UNSEEN, site=suspects[0].site)
+    if suspects:
+        places = " and ".join(f"line {frame.line}" for frame in lines[:MAX_LINES])
+        told = f"one of its functions made it{f', in {places}' if places else ''}"
+        either = told if bad_before is False else f"it is in the data, or {told}"
+        return Explanation(slug, 0.5, f"takes {what}: {either}", _UNSEEN, site=site)
+    if pipeline:
+        why = f"takes {what}: it is in the data, for no op of its functions can make one"
+        return Explanation(slug, 0.75, why, _CLEAN_ELEMENTS, site=site)
+    why = f"takes {what}: it is in the data, or a function of the dataset made it"
+    return Explanation(slug, 0.5, why, _UNSEEN, site=site)
 
 
 def _constant_words(case: Case) -> str:
