@@ -11,6 +11,7 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
+from tensorsleuth.core.confidence import checked_problems
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
@@ -116,4 +117,11 @@ def test_an_array_that_was_bad_before(recorded: Recorded, function: Any) -> None
 
 
 def test_finite_elements_are_healthy(recorded: Recorded) -> None:
-    assert not tensorsleuth.diagnose(recorded(lambda: run(lambda: slices(VALUES + 1.0).map(log), one_shot))).findings
+    diagnosis = tensorsleuth.diagnose(recorded(lambda: run(lambda: slices(VALUES + 1.0).map(log), one_shot)))
+    assert not diagnosis.findings
+    assert checked_problems(diagnosis) == ("NaN, ∞ checked; sessions have no statistics of layers, gradients and masks")
+
+
+def test_what_is_checked_of_eager_code_says_nothing_of_sessions(recorded: Recorded) -> None:
+    diagnosis = tensorsleuth.diagnose(recorded(lambda: tf.ones([3]) * 2.0))
+    assert checked_problems(diagnosis) == "NaN, ∞ checked"

@@ -57,8 +57,11 @@ def verdict_mark(diagnosis: Diagnosis) -> str:
 
 
 def checked_problems(diagnosis: Diagnosis) -> str:
-    """Return the kinds of problems that the recording could show."""
-    return "NaN, ∞, dead layers, gradients, masks" if diagnosis.inside else "NaN, ∞"
+    """Return the kinds of problems that the recording could show, and why there are few."""
+    if diagnosis.inside:
+        return "NaN, ∞, dead layers, gradients, masks checked"
+    why = "; sessions have no statistics of layers, gradients and masks" if diagnosis.in_sessions else ""
+    return f"NaN, ∞ checked{why}"
 
 
 _EXPLAINED = "its inputs explain it, and no earlier value was NaN or infinite"

@@ -132,6 +132,7 @@ class Diagnosis:
     notes: tuple[Finding, ...] = ()  # advice: problems that cost time or memory, but do no harm
     unjudged: str | None = None  # why there is no verdict: nothing was recorded
     inside: bool = False  # whether layers, gradients and attention were recorded, and so checked
+    in_sessions: bool = False  # whether sessions ran its graphs, in which layers are not recorded
     ended_well: bool = False  # the program's end needs no explanation
     unclear: tuple[Doubt, ...] = ()  # gaps, so that a run without findings is not called healthy
 

@@ -15,6 +15,7 @@ from tensorsleuth.core.confidence import UNKNOWN_INPUTS
 from tensorsleuth.core.finding import Diagnosis, Doubt, Evidence, Finding
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops.kinds import SESSION_RUN
 from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
 from tensorsleuth.diagnose.effects import explain_collapse, fold_effects
@@ -78,6 +79,7 @@ def _diagnose(trace: Trace | str | Path | None) -> Diagnosis:
         notes,
         unjudged := explain_no_data(trace) if not any(one.event_count for one in trace.processes) else None,
         any(process.catalogue.series for process in trace.processes) and bool(trace.inside()),
+        any(op.type == SESSION_RUN for process in trace.processes for op in process.catalogue.eager.values()),
         is_over,
         _doubts(trace, blind, trouble, notes) if not problems and unjudged is None else (),
     )

@@ -117,6 +117,8 @@ STATIC_VALUES = frozenset(["Const", "Placeholder", "NoOp"])
 # TensorFlow removes these before it measures the size of a graph.
 PRUNED_OPS = frozenset(["Identity", "NoOp"])
 
+SESSION_RUN = "Session.run"  # our own name for a run of a session
+
 # Our own name for Python arrays and numbers that TensorFlow gets.
 FEED = "Feed"
 

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Function
+from tensorsleuth.core.ops.kinds import SESSION_RUN
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing, quarters
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SESSION = "Session.run"
 MIN_SHARE_OF_STEPS = 0.1  # that add ops: fewer do not slow the program down that a person would notice
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    graphs = [one for one in process.catalogue.functions.values() if one.name.startswith(SESSION)]
+    graphs = [one for one in process.catalogue.functions.values() if one.name.startswith(SESSION_RUN)]
     if len(graphs) < FEWEST_KEPT:
         return
     steps = _first_steps(process)
@@ -44,7 +44,7 @@ def _first_steps(process: ProcessTrace) -> dict[int, int]:
 
 
 def _runs(process: ProcessTrace) -> Iterator[EagerOp]:
-    return (op for op in process.catalogue.eager.values() if op.type == SESSION)
+    return (op for op in process.catalogue.eager.values() if op.type == SESSION_RUN)
 
 
 def _new_nodes(graphs: list[Function]) -> dict[int, list[tuple[int, int]]]:
@@ -87,7 +87,7 @@ def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]], severi
         why=why,
         fix=_BUILD_ONCE,
         frame=frame,
-        op=SESSION,
+        op=SESSION_RUN,
         harm=ops,
         step=first,
         evidence=evidence,

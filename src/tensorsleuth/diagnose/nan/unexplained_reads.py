@@ -7,12 +7,19 @@ import os
 from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import BadRead
-from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES, FEED, LITERALS, PYTHON_FUNCTIONS, VARIABLE_READS, VIEWS
+from tensorsleuth.core.ops.kinds import (
+    EXTERNAL_SOURCES,
+    FEED,
+    LITERALS,
+    PYTHON_FUNCTIONS,
+    SESSION_RUN,
+    VARIABLE_READS,
+    VIEWS,
+)
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MEANT_OPS = LITERALS | VARIABLE_READS | {FEED}  # what they put out, the program wrote down
-SESSION_RUN = "Session.run"
 MAX_LINES = 3  # that are told
 MAX_VIEWS = 10  # between what is read and what was written down
 MAX_ROWS = 10_000  # bad ones that are compared with what sessions fetch and Python functions take

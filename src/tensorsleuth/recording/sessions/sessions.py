@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.core.ops.kinds import FEED
+from tensorsleuth.core.ops.kinds import FEED, SESSION_RUN
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.eager.callbacks import END_OF_DATA
 from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
@@ -25,7 +25,6 @@ from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 from tensorsleuth.recording.tensorflow.error_messages import describe_inputs
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-RUN_OP = "Session.run"
 UNNOTED_CALL = 0  # the number of a call that is not recorded
 
 
@@ -148,7 +147,7 @@ class Sessions:
         self._steps.function_called(session_run.kind)
         site = self._sites.of_caller()
         feeds = self._values.feed(site, given)
-        place = self._places.at_site(RUN_OP, site, len(order), instance=session_run.instance)
+        place = self._places.at_site(SESSION_RUN, site, len(order), instance=session_run.instance)
         number, began = self._sink.next_call(), time.monotonic_ns()
         self._sink.call(
             CallKind.FUNCTION, number, place[0], began, 0, [*session_run.handles, *(value.uid for value in feeds)]

@@ -61,7 +61,7 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         mark.append(f", {plural(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow")
         title = Table.grid(padding=(0, 2, 0, 0))
         title.add_column(no_wrap=True)
-        title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checked_problems(diagnosis)} checked)"))
+        title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checked_problems(diagnosis)})"))
         yield title
     how = harmless_end(diagnosis.end) if diagnosis.end is not None else None
     if how is not None and not diagnosis.unjudged:  # `unjudged` says it otherwise
