@@ -42,6 +42,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(tf.StrategyExtended, "call_for_each_replica"), (tf.Server, "__init__")]
     places += [(one, "_initialize") for one in keras.variable_classes()]
     places += [(owner, method) for _, owner, method in keras.naming_methods()]
+    places += [*keras.slot_methods()]
     places += [(tf.PolymorphicFunction, "__init__")]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 

@@ -17,6 +17,8 @@ from tests.compat.kerases import KERASES
 
 import tensorsleuth
 from tensorsleuth.core.finding import Finding
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -345,3 +347,21 @@ def test_nothing_is_held_and_nothing_is_changed(recorded: Recorded, name: str) -
     assert seen["own"] == (Own(3)._auto_config.config if seen["own"] is not None else None)
     made = [one for process in trace.processes for one in process.catalogue.creations if one.name == "kept"]
     assert [one.type for one in made] == ["Dense"] and made[0].frame.function == "run"
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_slots_of_an_eager_loop_lead_to_the_optimizer(recorded: Recorded, name: str) -> None:
+    library, kept = kerases.load(name), list[Any]()
+
+    def program() -> None:
+        weight = getattr(library, "Variable", tf.Variable)(tf.ones([3]))
+        optimizer = library.optimizers.Adam(0.1)  # adam of a loop
+        for _ in range(2):
+            optimizer.apply_gradients([(tf.ones([3]), weight)])
+        kept.append(optimizer)
+
+    (process,) = recorded(program).processes
+    variables = VariableIndex(CallGraphs(process))
+    slots = [uid for uid, (_, role) in process.catalogue.variables.items() if role == "optimizer"]
+    lines = {frame.line for uid in slots if (frame := variables.creation_line(uid)) is not None}
+    assert len(slots) >= 2 and lines == {line_of("adam of a loop")}

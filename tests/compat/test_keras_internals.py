@@ -157,3 +157,25 @@ def test_scopes_of_graphs_know_what_was_asked_for(kind: str) -> None:
             scope = getattr(ops, kind)("a")
             with scope as name:
                 assert (scope._name, name) == ("a", expected)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_an_optimizer_of_keras_2_makes_its_slots_by_a_method_that_is_watched(
+    keras: Any, legacy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if hasattr(keras, "Variable"):
+        pytest.skip("Keras 3 makes them as variables of its own class")
+    optimizer = (keras.optimizers.legacy if legacy else keras.optimizers).Adam(0.1)
+    seen: list[int] = []
+    for owner, method in private.slot_methods():
+        real = getattr(owner, method)
+
+        def spy(self: Any, *args: Any, real: Any = real, **kwargs: Any) -> Any:
+            made = real(self, *args, **kwargs)
+            assert self is optimizer and any(one is made for one in private.optimizer_variables(self))
+            seen.append(private.variable_uid(made) or 0)
+            return made
+
+        monkeypatch.setattr(owner, method, spy)
+    optimizer.apply_gradients([(tf.ones([3]), tf.Variable(tf.ones([3])))])
+    assert len(seen) == 2 and all(seen), "momentum and velocity"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.compat.kerases import KERASES, load
 
 from tensorsleuth.analyze.memory.account import Holding, MemoryAccount, group_holdings
 from tensorsleuth.analyze.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, WEIGHTS
@@ -119,16 +120,21 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
+OPTIMIZERS = {
+    **{name: (lambda rate, name=name: load(name).optimizers.Adam(rate)) for name in KERASES},
+    f"legacy of {KERASES[-1]}": lambda rate: load(KERASES[-1]).optimizers.legacy.Adam(rate),
+}
+
+
 @pytest.mark.parametrize("trained", ["in a function", "eagerly"])
-def test_slots_of_a_keras_optimizer_are_its_state(recorded: Recorded, trained: str) -> None:
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_slots_of_a_keras_optimizer_are_its_state(recorded: Recorded, kind: str, trained: str) -> None:
     """Also in a loop of the program's own, where no model tells of its optimizer."""
-    if trained == "eagerly" and not hasattr(tf.keras, "Variable"):
-        pytest.skip("Keras 2 does not tell of its variables, and eager code has no graph that would")
     kept: list[Any] = []
-    weight = getattr(tf.keras, "Variable", tf.Variable)(tf.eye(SIDE))
+    weight = (tf.Variable if kind != "tf.keras" else getattr(tf.keras, "Variable", tf.Variable))(tf.eye(SIDE))
 
     def program() -> None:
-        optimizer = tf.keras.optimizers.Adam(1e-3)
+        optimizer = OPTIMIZERS[kind](1e-3)
         kept.append(optimizer)
 
         def step(x: Any) -> None:

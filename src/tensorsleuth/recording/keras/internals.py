@@ -46,6 +46,20 @@ NAMING_METHODS = (
     ),
 )
 
+# Methods of Keras 2 that make a variable of an optimizer: modules, class, method. In Keras 3 the variables tell.
+SLOT_METHODS = (
+    (
+        ("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer"),
+        "_BaseOptimizer",
+        "add_variable_from_reference",
+    ),
+    (
+        ("keras.src.optimizers.legacy.optimizer_v2", "tf_keras.src.optimizers.legacy.optimizer_v2"),
+        "OptimizerV2",
+        "add_slot",
+    ),
+)
+
 
 def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
     """Yield this attribute of each module that is loaded and already defines it."""
@@ -65,6 +79,17 @@ def naming_methods() -> Iterator[tuple[str, type, str]]:
     """Return what the methods of NAMING_METHODS make, their classes and their names, of each Keras that is loaded."""
     for kind, modules, name, method in NAMING_METHODS:
         yield from ((kind, owner, method) for owner in loaded_attributes(modules, name))
+
+
+def slot_methods() -> Iterator[tuple[type, str]]:
+    """Return the classes and the names of SLOT_METHODS, of each Keras 2 that is loaded."""
+    for modules, name, method in SLOT_METHODS:
+        yield from ((owner, method) for owner in loaded_attributes(modules, name))
+
+
+def optimizer_variables(optimizer: Any) -> list[Any]:
+    """Return the variables that an optimizer of Keras 2 has made so far."""
+    return list(getattr(optimizer, "_variables", None) or getattr(optimizer, "_weights", None) or ())
 
 
 def part_kind(kind: str, part: Any) -> str | None:

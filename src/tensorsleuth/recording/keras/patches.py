@@ -38,7 +38,7 @@ class KerasPatches:
         self._batches = batches
         self._plan = plan  # gets the number of remaining and of all steps of a fit
         self._raised = raised
-        self._changed: set[int] = set()  # ids of patched modules and classes, which are never unloaded
+        self._changed: set[tuple[int, str]] = set()  # ids of modules and classes, which are never unloaded; methods
 
     def start(self) -> None:
         """Apply the patches now, and again when the program imports Keras, before it makes its first layer."""
@@ -68,12 +68,14 @@ class KerasPatches:
             self._once(variable, self._watch_variables)
         for kind, owner, method in keras.naming_methods():
             self._watch_naming(kind, owner, method)
+        for owner, method in keras.slot_methods():
+            self._watch_slots(owner, method)
         for module in keras.traceback_modules():
             self._once(module, lambda module: watch_tracebacks(self._patches, module, self._raised))
 
-    def _once(self, part: Any, change: Callable[[Any], None]) -> None:
-        if id(part) not in self._changed:
-            self._changed.add(id(part))
+    def _once(self, part: Any, change: Callable[[Any], None], method: str = "") -> None:
+        if (id(part), method) not in self._changed:
+            self._changed.add((id(part), method))
             harmless(change, part)
 
     def _watch_naming(self, kind: str, owner: type, method: str) -> None:
@@ -81,6 +83,12 @@ class KerasPatches:
             self._creations().note(keras.part_kind(kind, part), part)
 
         self._once(owner, lambda owner: self._patches.listen(owner, method, after=[named]))
+
+    def _watch_slots(self, owner: type, method: str) -> None:
+        def made(optimizer: Any) -> None:
+            self._variables().note_slots(optimizer)
+
+        self._once(owner, lambda owner: self._patches.listen(owner, method, after=[made]), method)
 
     def _watch_variables(self, variable: type) -> None:
         self._patches.listen(variable, "_initialize", after=[lambda one: self._variables().note_variable(one)])

@@ -34,6 +34,14 @@ class KerasVariables:
         for variable, path, role in keras.model_variables(model):
             self._note(variable, path, role)
 
+    def note_slots(self, optimizer: Any) -> None:
+        """Note the variables that an optimizer of Keras 2 has made since the last time."""
+        for variable in reversed(keras.optimizer_variables(optimizer)):
+            uid = keras.variable_uid(variable)
+            if uid is not None and self._noted.get(uid, ("", ""))[1] == "optimizer":
+                break
+            self._note(variable, keras.variable_path(variable), "optimizer")
+
     def path_of(self, uid: int | None) -> str | None:
         """Return Keras's path of the variable with this handle, if it is known."""
         self._note_unfinished()
