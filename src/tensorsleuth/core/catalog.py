@@ -156,6 +156,18 @@ class UnusedTapeVariables:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingGradient:
+    """A trainable variable for which every tape that was asked about it returned None."""
+
+    uid: int
+    name: str  # TensorFlow's
+    shape: tuple[int, ...]
+    site: int  # that asked first
+    op: int  # the eager op that made the loss; 0 in a function
+    loss: str  # the name of the op in a function that made it
+
+
+@dataclass(frozen=True, slots=True)
 class FailedCall:
     """An eager call that raised."""
 
@@ -210,6 +222,7 @@ class Catalogue:
     creations: list[Creation] = field(default_factory=list)  # in the order in which they were made
     unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
     losses: dict[int, set[int]] = field(default_factory=dict)  # eager op (0: in a function) -> variables, by uid
+    missing_gradients: dict[int, MissingGradient] = field(default_factory=dict)  # by uid
     failures: list[FailedCall] = field(default_factory=list)
     hidden_failures: list[FailedCall] = field(
         default_factory=list

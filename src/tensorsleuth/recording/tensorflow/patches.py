@@ -309,13 +309,13 @@ def watch_tapes(
     patches: Patches,
     forward_pass: Callable[[bool], None],
     gradients_computed: Callable[[Any, Any], None],
-    note_loss: Callable[[Any, Any], None],
+    note_loss: Callable[[Any, Any, Any], None],
     observers: Observers,
 ) -> None:
     """Hear of a tape that starts, is it eager, and of one that is asked for gradients outside of functions.
 
     Observers hear of losses outside of functions, before they are differentiated, and of all gradients. `note_loss`
-    gets every loss, with what it was differentiated by.
+    gets every loss, with what it was differentiated by and the gradients.
     """
     tape = tf.backprop.GradientTape
 
@@ -332,7 +332,7 @@ def watch_tapes(
         result = real_gradient(self, target, sources, *args, **kwargs)
         if is_eager:
             gradients_computed(self, sources)
-        harmless(note_loss, target, sources)
+        harmless(note_loss, target, sources, result)
         alarm = tell_all(observers.on_gradients, sources, result)
         if alarm is not None:
             raise alarm

@@ -14,7 +14,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Instance, Node
 from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.core.ops.kinds import TENSOR_ARRAYS
+from tensorsleuth.core.ops.kinds import TENSOR_ARRAYS, VIEWS
 from tensorsleuth.trace.dataflow.calls import CallIndex
 from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor, Row, uid_of
 from tensorsleuth.trace.dataflow.row_index import RowIndex
@@ -34,15 +34,16 @@ Slots = list[list[ObservedTensor]]
 class CallGraphs:
     """The calls of a process, each as a graph."""
 
-    def __init__(self, process: ProcessTrace) -> None:
+    def __init__(self, process: ProcessTrace, views: frozenset[str] = VIEWS) -> None:
         self.process = process
         self.calls = CallIndex(process)
+        self._views = views  # ops that the flow of values passes through
         self._graphs: dict[tuple[int, int], CallGraph] = {}
 
     @cached_property
     def flow(self) -> ValueFlow:
         """Return the flow of values through the functions that were called."""
-        return ValueFlow(self.process)
+        return ValueFlow(self.process, self._views)
 
     def of_call(self, call: int) -> CallGraph:
         return self._graph((call, -1))

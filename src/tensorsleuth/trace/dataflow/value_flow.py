@@ -38,8 +38,9 @@ class ValueSource:
 class ValueFlow:
     """The recorded graph of one process, followed from outputs to inputs."""
 
-    def __init__(self, process: ProcessTrace) -> None:
+    def __init__(self, process: ProcessTrace, views: frozenset[str] = VIEWS) -> None:
         self._catalogue = process.catalogue
+        self._views = views  # ops that are passed through
         self._input_sources: dict[tuple[int, int], list[list[ValueSource]]] = {}
         self._consumers: dict[int, dict[int, list[int]]] = {}
 
@@ -96,7 +97,7 @@ class ValueFlow:
             if described.type == "IdentityN":
                 node, output = described.inputs[output]
                 continue
-            if described.type in VIEWS and described.inputs:
+            if described.type in self._views and described.inputs:
                 node, output = described.inputs[0]
                 continue
             if described.type in LOOP_EXITS:

@@ -180,6 +180,7 @@ class VariableIndex:
         """Return the variables' names, from functions that capture them and from Keras."""
         keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
         left_out = {uid: name for one in self._catalogue.unused_tape_variables for uid, name in one.names.items()}
+        left_out |= {uid: one.name for uid, one in self._catalogue.missing_gradients.items()}
         return (
             left_out
             | {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tensorsleuth.core.catalog import (
     Function,
     FunctionTrace,
     Instance,
+    MissingGradient,
     Node,
     Site,
     Span,
@@ -125,6 +127,11 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         catalogue.unused_tape_variables.append(_unused_tape_variables(fields))
     elif kind == "loss":
         catalogue.losses.setdefault(int(fields["op"]), set()).update(int(uid) for uid in fields["variables"])
+    elif kind == "no_gradient":
+        catalogue.missing_gradients |= {one.uid: one for one in _missing_gradients(fields)}
+    elif kind == "gradient":
+        for uid in fields["variables"]:
+            catalogue.missing_gradients.pop(int(uid), None)
     elif kind == "series":
         place = _place(fields)
         number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
@@ -162,6 +169,12 @@ def _unused_tape_variables(fields: dict[str, Any]) -> UnusedTapeVariables:
     shapes = {int(one["uid"]): tuple(int(size) for size in one["shape"]) for one in said}
     names = {int(one["uid"]): str(one["name"]) for one in said}
     return UnusedTapeVariables(shapes, names, tuple(int(uid) for uid in fields["asked"]))
+
+
+def _missing_gradients(fields: dict[str, Any]) -> Iterator[MissingGradient]:
+    for one in fields["variables"]:
+        named = int(one["uid"]), str(one["name"]), tuple(int(size) for size in one["shape"])
+        yield MissingGradient(*named, int(fields["site"]), int(fields["op"]), str(fields["loss"]))
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:

@@ -111,6 +111,14 @@ class CatalogWriter:
         """Write the eager op that made a loss, and the variables whose gradients a tape was asked for."""
         self._write("loss", fields)
 
+    def missing_gradients(self, fields: dict[str, Any]) -> None:
+        """Write the variables for which a tape returned None, and the op that made the loss."""
+        self._write("no_gradient", fields)
+
+    def gradient_found(self, uids: list[int]) -> None:
+        """Write that variables without a gradient have one now."""
+        self._write("gradient", {"variables": uids})
+
     def series(self, fields: dict[str, Any]) -> None:
         """Write a new watched series."""
         self._write("series", fields)

@@ -27,7 +27,9 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     written_variables = WrittenVariables(training)
     for root in training.roots:
-        left = [one for one in _trainable(training, root).items() if written_variables.stays_at_random(one[0])]
+        asked = process.catalogue.missing_gradients  # an optimizer may have them, and gets no gradient
+        trainable = [one for one in _trainable(training, root).items() if one[0] not in asked]
+        left = [one for one in trainable if written_variables.stays_at_random(one[0])]
         update = _update(training, written_variables, root)
         if left and update is not None and (steps := training.call_count(root)) >= FEWEST_STEPS:
             yield _finding(training, written_variables, left, update, steps)
