@@ -192,6 +192,7 @@ class FunctionTrace:
     function: str
     owner: int  # the tf.function: each instance of a class has its own for a method
     made: Frame | None = None  # the expression that made the tf.function
+    made_after: int | None = None  # how many traces there were when it was made
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,10 +82,24 @@ def _judge(process: ProcessTrace, traces: list[FunctionTrace]) -> Iterator[RuleF
 def _made_anew(process: ProcessTrace, traces: list[FunctionTrace], call_numbers: CallNumbers) -> Iterator[RuleFinding]:
     own = traces[0].file in process.catalogue.sources and traces[0].line is not None
     steps = process.steps_of_calls(np.array([one.call for one in traces]))  # layers of one class are traced in one
-    if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(call_numbers) <= MAX_CALLS_PER_TRACE * len(traces):
+    is_spread = len(set(steps.tolist())) >= FEWEST_TRACES or _are_made_in_turns(process, traces)
+    if own and is_spread and len(call_numbers) <= MAX_CALLS_PER_TRACE * len(traces):
         written = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
         frame = traces[-1].made or written
         yield _finding(process, traces, call_numbers, (_ANEW, _MAKE_ONCE), frame)
+
+
+def _are_made_in_turns(process: ProcessTrace, traces: list[FunctionTrace]) -> bool:
+    """Return whether one line made each after the one before had run, all with the same variables.
+
+    This needs no steps of training. Layers are all made before the first of them runs, and models have their own
+    variables.
+    """
+    turns = {one.made_after for one in traces} - {None}
+    functions = {one.name: one for one in process.catalogue.functions.values()}
+    known = [functions[one.name].captures.values() for one in traces if one.name in functions]
+    variables = {frozenset(one["uid"] for one in captures if one.get("uid") is not None) for captures in known}
+    return len(turns) >= FEWEST_TRACES and len({one.made for one in traces}) == 1 and len(variables) <= 1
 
 
 def _pairs(traces: list[FunctionTrace]) -> Iterator[tuple[FunctionTrace, FunctionTrace]]:

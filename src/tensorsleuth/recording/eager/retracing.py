@@ -27,6 +27,7 @@ class TraceNotes:
         self._catalog = catalog
         self._known: set[str] = set()
         self._made: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # where each tf.function was made
+        self._made_after: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # and how many traces there were then
 
     def note_made(self, function: Any) -> None:
         """A tf.function was made: by the program's own line, unless it is the copy that an object has of a method."""
@@ -34,6 +35,7 @@ class TraceNotes:
             frame = creating_frame(function)
             if frame is not None:
                 self._made[function] = expression_at(frame)
+                self._made_after[function] = len(self._known)
 
     def note_call(self, name: str, call: int, frame: Any) -> None:
         """Record a trace that is about to run as the call with this number on this stack."""
@@ -46,6 +48,7 @@ class TraceNotes:
             return
         made = self._made.get(function)
         noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete), "made": made}
+        noted["made_after"] = self._made_after.get(function)
         self._catalog.trace(noted | _code(function))
 
 

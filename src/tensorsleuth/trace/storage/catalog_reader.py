@@ -151,7 +151,8 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         traced = str(fields["name"]), int(fields["call"]), arguments
         made_at = _expression(fields["made"]) if fields.get("made") else None
         owned = str(fields["function"]), int(fields["owner"])
-        catalogue.traces.append(FunctionTrace(*traced, *_place(fields), *owned, made_at))
+        after = int(fields["made_after"]) if fields.get("made_after") is not None else None
+        catalogue.traces.append(FunctionTrace(*traced, *_place(fields), *owned, made_at, after))
     elif kind == "made":
         described = str(fields["kind"]), str(fields["name"]), str(fields["type"])
         catalogue.creations.append(Creation(*described, _expression(fields)))
