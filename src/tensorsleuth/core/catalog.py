@@ -168,6 +168,16 @@ class MissingGradient:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleUpdate:
+    """An op of an optimizer that no session runs, though sessions fetch the loss."""
+
+    op: str  # its name
+    site: int
+    loss: str  # the name of the op whose output is fetched
+    instance: int  # of the run that fetches it
+
+
+@dataclass(frozen=True, slots=True)
 class FailedCall:
     """An eager call that raised."""
 
@@ -224,6 +234,7 @@ class Catalogue:
     unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
     losses: dict[int, set[int]] = field(default_factory=dict)  # eager op (0: in a function) -> variables, by uid
     missing_gradients: dict[int, MissingGradient] = field(default_factory=dict)  # by uid
+    idle_updates: dict[int, IdleUpdate] = field(default_factory=dict)  # by graph
     failures: list[FailedCall] = field(default_factory=list)
     hidden_failures: list[FailedCall] = field(
         default_factory=list

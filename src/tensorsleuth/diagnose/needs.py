@@ -30,6 +30,7 @@ class Need(Flag):
     EAGER_GRADIENTS = auto()  # of eager code, op by op
     VARIABLES = auto()  # that eager code reads
     LAYER_STATISTICS = auto()  # attention, layers, gradients, inputs (docs/inside.md)
+    IDLE_UPDATES = auto()  # optimizers that sessions do not run
     TAPE_VARIABLES = auto()  # that eager code watches, and asks no gradients of
     SQUARE_TENSORS = auto()  # [N, N]
     LARGE_TENSORS = auto()
@@ -82,6 +83,7 @@ _TESTS: dict[Need, Callable[[ProcessTrace], bool]] = {
     Need.LAYER_STATISTICS: _in_catalogue(
         lambda known: any(one.owner == OF_LAYER_STATS for one in known.series.values())
     ),
+    Need.IDLE_UPDATES: _in_catalogue(lambda known: known.idle_updates),
     Need.TAPE_VARIABLES: _in_catalogue(lambda known: known.unused_tape_variables),
     Need.SQUARE_TENSORS: _has_square_tensors,
     Need.LARGE_TENSORS: _has_large_tensors,

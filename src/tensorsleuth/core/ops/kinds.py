@@ -223,6 +223,14 @@ def writes_variables(op: str) -> bool:
     return op.startswith(WRITE_PREFIXES) or op in SCATTER_WRITES
 
 
+_UPDATE_PREFIXES = ("ResourceApply", "ResourceSparseApply", "Apply", "SparseApply")
+
+
+def applies_gradients(op: str) -> bool:
+    """Return whether it is the update of a variable by an optimizer of TensorFlow 1."""
+    return op.startswith(_UPDATE_PREFIXES)
+
+
 # They may take long and have no recorded output, or not always: batches of integers, texts, copies.
 INPUT_OPS = ("IteratorGetNext", "OptionalGetValue")
 _SLOW_AND_UNSEEN = (

@@ -17,6 +17,7 @@ from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.watched_functions import WatchedCopy
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.observer import GUARD_STOP_MESSAGE, Alarm, FunctionCall, Observers, first_alarm
+from tensorsleuth.recording.sessions.idle_updates import IdleUpdates
 from tensorsleuth.recording.sessions.session_runs import SessionRun, SessionRuns
 from tensorsleuth.recording.sessions.session_values import SessionValue, new_uid
 from tensorsleuth.recording.steps import StepCounter
@@ -70,6 +71,7 @@ class Sessions:
         self._values = runs.values
         self._sink = runs.values.sink
         self._said: set[str] = set()
+        self._idle_updates = IdleUpdates(catalog, call_sites)
         self.paused = False  # still prepare graphs, but record no runs
 
     def begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> ActiveRun | None:
@@ -121,6 +123,7 @@ class Sessions:
         found = self._find(session, targets, fetches, [(ref.deref(), value) for ref, value in feeds.items()])
         if found is None:
             return None
+        harmless(self._idle_updates.note_run, session.graph, found[0], fetches)
         return self._note(session, *found) if not self.paused else self._prepare(session, found[0])
 
     def _find(

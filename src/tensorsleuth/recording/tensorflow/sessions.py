@@ -28,6 +28,12 @@ def trainable_variables(graph: Any) -> set[str]:
     return {variable.op.name for variable in found if hasattr(variable, "op")}
 
 
+def train_op(graph: Any) -> Any | None:
+    """Return the op that `minimize` returned last."""
+    found = graph.get_collection(tf.compat.v1.GraphKeys.TRAIN_OP)
+    return getattr(found[-1], "op", found[-1]) if found else None
+
+
 def variable_shape(op: Any) -> list[int] | None:
     shape = tf.TensorShape(op.get_attr("shape"))
     return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None

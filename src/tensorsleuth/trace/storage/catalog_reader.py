@@ -18,6 +18,7 @@ from tensorsleuth.core.catalog import (
     Frame,
     Function,
     FunctionTrace,
+    IdleUpdate,
     Instance,
     MissingGradient,
     Node,
@@ -129,6 +130,12 @@ def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: 
         catalogue.losses.setdefault(int(fields["op"]), set()).update(int(uid) for uid in fields["variables"])
     elif kind == "no_gradient":
         catalogue.missing_gradients |= {one.uid: one for one in _missing_gradients(fields)}
+    elif kind == "idle_update":
+        graph = int(fields["graph"])
+        catalogue.idle_updates.pop(graph, None)
+        if fields["op"] is not None:
+            idle = str(fields["op"]), int(fields["site"]), str(fields["loss"]), int(fields["instance"])
+            catalogue.idle_updates[graph] = IdleUpdate(*idle)
     elif kind == "gradient":
         for uid in fields["variables"]:
             catalogue.missing_gradients.pop(int(uid), None)

@@ -119,6 +119,10 @@ class CatalogWriter:
         """Write that variables without a gradient have one now."""
         self._write("gradient", {"variables": uids})
 
+    def idle_update(self, fields: dict[str, Any]) -> None:
+        """Write an optimizer's op that no session runs, or, without an op, that a session of the graph trains now."""
+        self._write("idle_update", fields)
+
     def series(self, fields: dict[str, Any]) -> None:
         """Write a new watched series."""
         self._write("series", fields)

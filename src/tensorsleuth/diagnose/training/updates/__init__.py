@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tensorsleuth.diagnose.needs import Need
 
-NEEDS = Need.TRAINING | Need.EAGER_GRADIENTS
+NEEDS = Need.TRAINING | Need.EAGER_GRADIENTS | Need.IDLE_UPDATES
