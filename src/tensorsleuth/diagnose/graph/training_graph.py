@@ -69,7 +69,7 @@ class TrainingGraph:
 
     def output_rows(self, op_nodes: Iterable[OpNode], output: int = 0) -> dict[OpNode, Array]:
         """Return the rows of an output of each node, oldest first, without those that were never recorded."""
-        by_tensor = {tensor + output: spot for spot in op_nodes if (tensor := self._first_tensor(spot)) is not None}
+        by_tensor = {tensor + output: spot for spot in op_nodes if (tensor := self.first_tensor(spot)) is not None}
         events = self.process.events
         rows = events[np.isin(events["tensor"], np.array([*by_tensor], np.uint32))] if by_tensor else events[:0]
         rows = rows[rows["flags"] & EventFlag.RANGED != 0]
@@ -78,8 +78,8 @@ class TrainingGraph:
         parts = np.split(rows, firsts[1:]) if len(tensors) else []
         return {by_tensor[int(tensor)]: part for tensor, part in zip(tensors, parts, strict=True)}
 
-    def _first_tensor(self, op_node: OpNode) -> int | None:
-        """Return the id of its first output; of eager code, of all calls of that op."""
+    def first_tensor(self, op_node: OpNode) -> int | None:
+        """Return the id of an op's first output; of eager code, of all calls of that op."""
         if op_node.function is not None:
             return tensor_id_of(op_node)
         op = self.call_graphs.calls.op(op_node.call)
@@ -230,8 +230,9 @@ def tensor_id_of(op_node: OpNode) -> int:
 
 def class_count(training_graph: TrainingGraph, op_node: OpNode) -> int:
     """Return the number of classes of a softmax cross-entropy, from its second output; 0 if unrecorded."""
-    events = training_graph.process.events
-    rows = events[events["tensor"] == tensor_id_of(op_node) + 1][:1] if op_node.type in CROSS_ENTROPIES else events[:0]
+    events, first = training_graph.process.events, training_graph.first_tensor(op_node)
+    is_known = op_node.type in CROSS_ENTROPIES and first is not None
+    rows = events[events["tensor"] == (first or 0) + 1][:1] if is_known else events[:0]
     shape = training_graph.process.shape_of(rows[0]) if len(rows) else None
     return shape[-1] if shape else 0
 

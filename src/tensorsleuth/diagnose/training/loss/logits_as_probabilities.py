@@ -10,6 +10,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.loss.eager_probabilities import eager_clipped_probabilities
 from tensorsleuth.diagnose.training.loss.probabilities import ClippedProbabilities, clipped_probabilities
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
@@ -21,7 +22,7 @@ MIN_PROBABILITY, MAX_PROBABILITY = -1e-3, 1.01  # rounding does not get there
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     told: set[Frame | None] = set()
-    for one in clipped_probabilities(training):
+    for one in (*clipped_probabilities(training), *eager_clipped_probabilities(training)):
         rows = _rows(process, training, one)
         if _outside(rows, one.is_share).sum() >= FEWEST_STEPS:
             finding = _finding(training, one, rows)

@@ -39,7 +39,7 @@ def clipped_probabilities(training_graph: TrainingGraph) -> Iterator[ClippedProb
         given = _computed_operand(training_graph, minimum)
         if given is not None and training_graph.is_differentiated(log):
             told.add(minimum)
-            whole = _normalised_tensor(training_graph, given)
+            whole = normalised_tensor(training_graph, given)
             yield ClippedProbabilities(log, minimum, whole or given, whole is not None)
 
 
@@ -47,7 +47,7 @@ def logits_of_losses(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, Op
     """Yield each differentiated cross-entropy of logits, softmax or sigmoid, and the op that made its logits."""
     for loss in training_graph.forward_ops({*CROSS_ENTROPIES, "Log1p"}):
         slot = (
-            _sources(training_graph, loss, 0) if loss.type in CROSS_ENTROPIES else _sigmoid_logits(training_graph, loss)
+            _sources(training_graph, loss, 0) if loss.type in CROSS_ENTROPIES else sigmoid_logits(training_graph, loss)
         )
         for logits in slot:
             before = _op_before(training_graph, logits, "", PASS_THROUGH) if logits.type in PASS_THROUGH else logits
@@ -58,7 +58,7 @@ def logits_of_losses(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, Op
 def sigmoid_losses(training_graph: TrainingGraph) -> Iterator[OpNode]:
     """Yield the sum of each sigmoid cross-entropy of logits, sample by sample."""
     for spot in training_graph.forward_ops(("Log1p",)):
-        if _sigmoid_logits(training_graph, spot):
+        if sigmoid_logits(training_graph, spot):
             yield from (
                 user
                 for user in training_graph.neighbours.consumers(spot)
@@ -66,7 +66,7 @@ def sigmoid_losses(training_graph: TrainingGraph) -> Iterator[OpNode]:
             )
 
 
-def _sigmoid_logits(training_graph: TrainingGraph, loss: OpNode) -> list[OpNode]:
+def sigmoid_logits(training_graph: TrainingGraph, loss: OpNode) -> list[OpNode]:
     """Return the logits of … + log1p(exp(−|x|)); TensorFlow computes −|x| as where(x >= 0, −x, x)."""
     exps = [one for one in _sources(training_graph, loss, 0) if one.type == "Exp"]
     wheres = [one for exp in exps for one in _sources(training_graph, exp, 0) if one.type in ("SelectV2", "Select")]
@@ -135,7 +135,7 @@ def _bound(training_graph: TrainingGraph, op_node: OpNode) -> float:
     return next((one for one in numbers if one is not None), 0.0)
 
 
-def _normalised_tensor(training_graph: TrainingGraph, share: OpNode) -> OpNode | None:
+def normalised_tensor(training_graph: TrainingGraph, share: OpNode) -> OpNode | None:
     """Return the tensor that is divided by its own sum."""
     if share.type not in ("RealDiv", "DivNoNan"):
         return None

@@ -11,6 +11,7 @@ from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES, SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, class_count
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.loss.eager_probabilities import eager_logits
 from tensorsleuth.diagnose.training.loss.probabilities import logits_of_losses
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -18,7 +19,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     told: set[Frame | None] = set()
-    for loss, logits in logits_of_losses(training):
+    for loss, logits in (*logits_of_losses(training), *eager_logits(training)):
         if logits.type in SQUASHING_OPS:
             finding = _finding(training, loss, logits)
             if finding.frame not in told:
