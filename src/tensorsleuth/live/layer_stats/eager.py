@@ -9,6 +9,7 @@ from typing import Any
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.products import PRODUCTS
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
 from tensorsleuth.live.layer_stats.eager_input_names import input_name
 from tensorsleuth.live.layer_stats.functions import user_line
 from tensorsleuth.live.layer_stats.inputs import is_integer_input
@@ -77,6 +78,9 @@ class EagerLayerStats:
         name = _node_name(kind, asked)
         number = current.add(EagerNode(kind, name, attributes, self._layer(name)), taken, made, place, loops)
         self._look_at_inputs(current, taken, place)
+        if kind in CROSS_ENTROPIES and current.trains and len(made) == 2:
+            place_of_op = user_line(self._recorder, self._recorder.places.site_of(place))
+            self._look(self._book.find("prediction", name, LayerMeasure.FIRST_ROWS, place=place_of_op), made[1])
         for left in current.layer_outputs(number, taken):
             self._left(left, current.trains)
         if number not in current.after_gradients and current.is_first(number):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
 from tensorsleuth.live.layer_stats.inputs import SelectedTensors, dataset_inputs
 from tensorsleuth.live.layer_stats.series import LayerMeasure, LayerSeries, LayerSeriesRegistry
 from tensorsleuth.native import loader
@@ -50,7 +51,7 @@ class FunctionLayerStats:
             else {}
         )
         found: dict[str, LayerSeries | None] = {}  # a tensor has one series only: the first kind wins
-        kinds = self._attention, self._outputs, self._gradients
+        kinds = self._attention, self._outputs, self._gradients, self._predictions
         for source, entry in (one for kind in kinds for one in kind(function_instance, family, made, trains)):
             found.setdefault(source, entry)
         found |= dict(dataset_inputs(function_instance, self._book, trains) if self._by is None else ())
@@ -120,6 +121,18 @@ class FunctionLayerStats:
             if number is not None:
                 source = list(instance_context.definition.output_names(number))[output][0]
                 yield source, self._book.find("gradient", variable, by=self._by)
+
+    def _predictions(
+        self, function_instance: FunctionInstance, instance_context: InstanceContext, made: dict[str, Any], trains: bool
+    ) -> SelectedTensors:
+        """Yield the second output of each softmax cross-entropy: probabilities minus labels."""
+        for number, node in enumerate(function_instance.definition.proto.node_def if trains else ()):
+            if node.op in CROSS_ENTROPIES:
+                op = python_op(made, node)
+                place = user_line(self._recorder, self._recorder.sites.of_graph_op(op) if op is not None else 0)
+                source = [name for name, _ in function_instance.definition.output_names(number)][1]
+                about: dict[str, Any] = {"place": place, "op": node.name, "by": self._by}
+                yield source, self._book.find("prediction", node.name, LayerMeasure.FIRST_ROWS, **about)
 
 
 def user_line(recorder: Recorder, site: int) -> tuple[str | None, int | None]:

@@ -33,6 +33,7 @@ class LayerMeasure(IntEnum):
     ATTENTION = 2
     INPUT = 3
     HELD_OUT = 4  # an input of a function that does not train
+    FIRST_ROWS = 5
 
 
 @dataclass(frozen=True)

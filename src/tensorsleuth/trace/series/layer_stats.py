@@ -15,7 +15,7 @@ from tensorsleuth.trace.series.attention import AttentionSeries
 from tensorsleuth.trace.series.watched import WatchedRows, WatchedSeries, last_of_steps
 from tensorsleuth.trace.storage.size_plan import LAYER_STATS_VALUE_BYTES
 
-LAYER_STATS_KINDS = ("attention", "output", "gradient", "variable", "update", "input")
+LAYER_STATS_KINDS = ("attention", "output", "gradient", "variable", "update", "input", "prediction")
 
 
 class LayerStatistics:
@@ -62,6 +62,11 @@ class LayerStatistics:
     def inputs(self) -> list[WatchedSeries]:
         """Return ids, masks and labels; `value(look)` has the first rows."""
         return self.of("input")
+
+    @property
+    def predictions(self) -> list[WatchedSeries]:
+        """Return the gradients of softmax cross-entropies by their logits: probabilities minus labels."""
+        return self.of("prediction")
 
     def of(self, kind: str) -> list[WatchedSeries]:
         """Return the series of one of INSIDE_KINDS."""

@@ -220,7 +220,7 @@ class WatchedSeries:
         shape = self._process.shape_of(self.rows[look])
         if data is None or shape is None:
             return None
-        some = _is_image_batch(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
+        some = _is_image_batch(shape, self.rows["flags"][look]) or (self.kind in ("input", "prediction") and shape)
         part = (int(self.rows["kept"][look]), *shape[1:]) if some else shape
         return decode(data, int(self.rows["dtype"][look]), part)
 

@@ -86,7 +86,7 @@ RULE = Rule(
     id="dead-layer",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "learning-rate-too-high", "zero-gradients"),
+    supersedes=("step-length", "learning-rate-too-high", "zero-gradients", "predictions-collapsed"),
     is_symptom=True,
 )
 

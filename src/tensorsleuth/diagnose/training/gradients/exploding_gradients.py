@@ -40,7 +40,7 @@ RULE = Rule(
     id="exploding-gradients",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "learning-rate-too-high", "loss-rose", "diverging-loss"),
+    supersedes=("step-length", "learning-rate-too-high", "loss-rose", "diverging-loss", "predictions-collapsed"),
     is_symptom=True,
 )
 

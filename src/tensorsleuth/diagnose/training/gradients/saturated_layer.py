@@ -43,6 +43,7 @@ RULE = Rule(
     supersedes=(
         "step-length",
         "zero-gradients",
+        "predictions-collapsed",
     ),
 )
 

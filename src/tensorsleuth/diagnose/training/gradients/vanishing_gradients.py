@@ -34,7 +34,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
         yield _finding(process, matrices, sizes)
 
 
-RULE = Rule(id="vanishing-gradients", severity=Severity.WRONG, find=find)
+RULE = Rule(id="vanishing-gradients", severity=Severity.WRONG, find=find, supersedes=("predictions-collapsed",))
 
 
 def _size(one: WatchedSeries) -> Array:

@@ -45,7 +45,7 @@ RULE = Rule(
     id="zero-gradients",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "chance-loss", "frozen-weights"),
+    supersedes=("step-length", "chance-loss", "predictions-collapsed", "frozen-weights"),
     is_symptom=True,
 )
 

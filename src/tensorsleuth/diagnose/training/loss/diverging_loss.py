@@ -31,7 +31,7 @@ RULE = Rule(
     id="diverging-loss",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "loss-rose", "chance-loss"),
+    supersedes=("step-length", "loss-rose", "chance-loss", "predictions-collapsed"),
 )
 
 

@@ -53,7 +53,12 @@ def _in_sessions(process: ProcessTrace) -> Iterator[RuleFinding]:
                 yield _session_finding(loops.training, loop)
 
 
-RULE = Rule(id="flat-loss", severity=Severity.WRONG, find=find, supersedes=("step-length", "chance-loss"))
+RULE = Rule(
+    id="flat-loss",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("step-length", "chance-loss", "predictions-collapsed"),
+)
 
 
 def _is_slow(update_norms: UpdateNorms) -> bool:

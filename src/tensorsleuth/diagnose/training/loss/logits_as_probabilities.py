@@ -35,7 +35,7 @@ RULE = Rule(
     id="logits-as-probabilities",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("frozen-weights", "learning-rate-too-high", "zero-gradients"),
+    supersedes=("frozen-weights", "learning-rate-too-high", "zero-gradients", "predictions-collapsed"),
 )
 
 

@@ -37,7 +37,7 @@ RULE = Rule(
     id="loss-scaled-away",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "zero-gradients", "flat-loss", "frozen-weights", "chance-loss"),
+    supersedes=("step-length", "zero-gradients", "flat-loss", "frozen-weights", "chance-loss", "predictions-collapsed"),
 )
 
 

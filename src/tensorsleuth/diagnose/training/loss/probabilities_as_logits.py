@@ -28,7 +28,14 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 
 
 RULE = Rule(
-    id="probabilities-as-logits", severity=Severity.WRONG, find=find, supersedes=("chance-loss",), basis=Basis.GRAPH
+    id="probabilities-as-logits",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=(
+        "chance-loss",
+        "predictions-collapsed",
+    ),
+    basis=Basis.GRAPH,
 )
 
 

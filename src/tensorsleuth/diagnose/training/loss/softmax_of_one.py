@@ -39,7 +39,14 @@ RULE = Rule(
     id="softmax-of-one",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("zero-gradients", "flat-loss", "chance-loss", "frozen-weights", "probabilities-as-logits"),
+    supersedes=(
+        "zero-gradients",
+        "flat-loss",
+        "chance-loss",
+        "predictions-collapsed",
+        "frozen-weights",
+        "probabilities-as-logits",
+    ),
 )
 
 

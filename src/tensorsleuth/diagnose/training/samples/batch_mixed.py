@@ -33,7 +33,16 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     yield from merge_same_line(found)
 
 
-RULE = Rule(id="batch-mixed", severity=Severity.WRONG, find=find, basis=Basis.GRAPH, supersedes=("chance-loss",))
+RULE = Rule(
+    id="batch-mixed",
+    severity=Severity.WRONG,
+    find=find,
+    basis=Basis.GRAPH,
+    supersedes=(
+        "chance-loss",
+        "predictions-collapsed",
+    ),
+)
 
 
 # ---- a softmax of [batch, classes] over the batch

@@ -34,7 +34,10 @@ RULE = Rule(
     find=find,
     causes=("batch-mixed",),
     basis=Basis.GRAPH,
-    supersedes=("chance-loss",),
+    supersedes=(
+        "chance-loss",
+        "predictions-collapsed",
+    ),
 )
 
 

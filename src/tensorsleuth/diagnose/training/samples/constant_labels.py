@@ -28,7 +28,7 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     about_samples=True,
-    supersedes=("chance-loss", "flat-loss"),
+    supersedes=("chance-loss", "predictions-collapsed", "flat-loss"),
 )
 
 

@@ -55,7 +55,7 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     basis=Basis.GRAPH,
-    supersedes=("step-length", "chance-loss", "overfitting", "class-never-predicted"),
+    supersedes=("step-length", "chance-loss", "predictions-collapsed", "overfitting", "class-never-predicted"),
 )
 
 

@@ -25,7 +25,16 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     yield from merge_same_line(_finding(one, losses) for one in large)
 
 
-RULE = Rule(id="unscaled-inputs", severity=Severity.WRONG, find=find, about_samples=True, supersedes=("chance-loss",))
+RULE = Rule(
+    id="unscaled-inputs",
+    severity=Severity.WRONG,
+    find=find,
+    about_samples=True,
+    supersedes=(
+        "chance-loss",
+        "predictions-collapsed",
+    ),
+)
 
 
 def _is_large(one: BatchInput) -> bool:

@@ -50,6 +50,7 @@ RULE = Rule(
         "dead-layer",
         TOO_HIGH,
         "chance-loss",
+        "predictions-collapsed",
         "flat-loss",
         "loss-rose",
         "zero-gradients",

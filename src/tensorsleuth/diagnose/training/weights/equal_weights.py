@@ -40,6 +40,7 @@ RULE = Rule(
         "dead-layer",
         "flat-loss",
         "chance-loss",
+        "predictions-collapsed",
         "frozen-weights",
         "vanishing-gradients",
     ),

@@ -38,6 +38,7 @@ RULE = Rule(
     supersedes=(
         "step-length",
         "flat-loss",
+        "predictions-collapsed",
     ),
 )
 

@@ -27,7 +27,15 @@ RULE = Rule(
     id="gradients-not-applied",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "zero-gradients", "flat-loss", "frozen-weights", "chance-loss", "loss-rose"),
+    supersedes=(
+        "step-length",
+        "zero-gradients",
+        "flat-loss",
+        "frozen-weights",
+        "chance-loss",
+        "predictions-collapsed",
+        "loss-rose",
+    ),
 )
 
 

@@ -51,7 +51,7 @@ RULE = Rule(
     id="learning-rate-too-high",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("step-length", "chance-loss", "loss-rose", "no-warmup", "diverging-loss"),
+    supersedes=("step-length", "chance-loss", "predictions-collapsed", "loss-rose", "no-warmup", "diverging-loss"),
 )
 
 

@@ -38,7 +38,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
         yield _finding(training, written_variables, *left_eagerly)
 
 
-RULE = Rule(id="not-in-optimizer", severity=Severity.WRONG, find=find)
+RULE = Rule(id="not-in-optimizer", severity=Severity.WRONG, find=find, supersedes=("predictions-collapsed",))
 
 
 def _of_sessions(training_graph: TrainingGraph, written_variables: WrittenVariables) -> Iterator[RuleFinding]:

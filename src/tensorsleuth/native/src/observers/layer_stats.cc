@@ -100,7 +100,7 @@ void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
   if (plan.kind == kAttention) {
     kept = attention::measure(tensor, plan.axis);
     row.flags = kept.empty() ? 0u : kWatchAttention;
-  } else if (plan.kind == kInput || plan.kind == kHeldOut) {
+  } else if (plan.kind == kInput || plan.kind == kHeldOut || plan.kind == kFirstRows) {
     kept = first_rows(tensor, &row.kept);
     row.flags = kept.empty() ? 0u : kWatchValue;
   } else {
@@ -149,7 +149,8 @@ SLEUTH_API void sleuth_inside_set(uint32_t series, uint32_t kind, int axis) {
 
 SLEUTH_API void sleuth_inside_on(uint32_t tensor, uint32_t series) {
   if (!inside::is_ours(series)) return;
-  uint32_t rows = inside::plans[series - inside::kFirst].kind >= inside::kInput ? inside::kHasRows : 0;
+  uint32_t kind = inside::plans[series - inside::kFirst].kind;
+  uint32_t rows = kind == inside::kInput || kind == inside::kHeldOut ? inside::kHasRows : 0;
   std::lock_guard<std::mutex> lock(inside::mutex);
   inside::map.put(tensor, series | rows);
 }

@@ -14,8 +14,8 @@ constexpr uint32_t kFirst = 1u << 16;  // number of the first series; those of w
 constexpr uint32_t kMost = 16384;
 
 // What to compute beside the norm. live/layer_stats/observer.py has the same numbers. kHeldOut: an input of a function
-// that does not train.
-enum Kind : uint32_t { kNorm = 0, kUnits = 1, kAttention = 2, kInput = 3, kHeldOut = 4 };
+// that does not train. kFirstRows: the first rows of anything else.
+enum Kind : uint32_t { kNorm = 0, kUnits = 1, kAttention = 2, kInput = 3, kHeldOut = 4, kFirstRows = 5 };
 
 // What is due in the current training step: samples of everything, the rows of inputs, or nothing.
 enum Want : uint32_t { kLook = 1, kInputRows = 2 };
