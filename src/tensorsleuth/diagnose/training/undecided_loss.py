@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 
 import numpy as np
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.training.loops import TrainingLoops
+from tensorsleuth.diagnose.training.loss.chance_loss import FEWEST_STEPS as FEWEST_STEPS_AT_CHANCE
+from tensorsleuth.diagnose.training.loss.chance_loss import losses_at_chance
 from tensorsleuth.diagnose.training.loss.loss_rose import FEWEST_STEPS
 from tensorsleuth.diagnose.training.optimizer import has_rivals, losses_of
 from tensorsleuth.diagnose.training.weights.gradients_not_applied import FEWEST_STEPS as FEWEST_STEPS_TO_APPLY
@@ -17,6 +21,7 @@ from tensorsleuth.diagnose.training.weights.gradients_not_applied import is_neve
 from tensorsleuth.trace.process.process import ProcessTrace
 
 EXPLAIN_RISE = frozenset(["no-warmup"])
+FEWEST_GUESSES = 32  # steps: before, most models are still near a guess
 FEWEST_EQUAL, FEWEST_RISING = 4, 8  # losses; with fewer, the batches may explain it
 ROUNDING = 8 * float(np.finfo(np.float32).eps)  # by which a loss may differ that does not move
 
@@ -26,7 +31,8 @@ def undecided_training(process: ProcessTrace, noted: Set[str] = frozenset()) -> 
 
     `noted` are the causes of notes: one of them may say already why the loss rises.
     """
-    return _unapplied_gradients(process) or (_undecided_loss(process) if EXPLAIN_RISE.isdisjoint(noted) else None)
+    found = _unapplied_gradients(process) or (_undecided_loss(process) if EXPLAIN_RISE.isdisjoint(noted) else None)
+    return found or _guesses(process)
 
 
 def _unapplied_gradients(process: ProcessTrace) -> str | None:
@@ -36,6 +42,15 @@ def _unapplied_gradients(process: ProcessTrace) -> str | None:
                 f"gradients of {pluralise(len(loop.variables), 'variable')} were computed in {len(loop)} steps and not "
                 "applied, which may be meant: they may be gathered over more steps"
             )
+    return None
+
+
+def _guesses(process: ProcessTrace) -> str | None:
+    """Return that a classifier guesses so far, in fewer steps than the rule on it needs."""
+    for spot, classes, losses in losses_at_chance(process.cached(TrainingGraph), FEWEST_GUESSES):
+        if spot.type in CROSS_ENTROPIES and len(losses) < FEWEST_STEPS_AT_CHANCE:
+            chance = f"log({classes:,}) = {math.log(classes):.4g}, that of a guess among {classes:,} classes"
+            return f"the loss stayed at {chance}, and {len(losses)} steps are too few to tell whether it learns"
     return None
 
 

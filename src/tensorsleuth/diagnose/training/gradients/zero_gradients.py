@@ -19,7 +19,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-FEWEST_SAMPLES, MIN_LAST_STEP = 4, 16  # the last looks, all of them, up to a step that is not one of the first
+FEWEST_SAMPLES, MIN_LAST_STEP = 4, 16  # the last looks, up to a step that is not one of the first, or all looks
 LEAST_LOSS = 1e-6
 MIN_LOSS_LEFT = 0.5  # of the first loss: with less, the model has learned, and may have met all that the loss asks for
 PART_COUNT = 10  # of the steps, that the loss is judged by
@@ -31,7 +31,8 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     if not inside.gradients and not _writes_weights(process):
         return
     zeros = _zero_samples(gradients)
-    if zeros < FEWEST_SAMPLES or int(gradients[0].steps[-1]) < MIN_LAST_STEP:
+    always = bool(inside.gradients) and all(len(one) == zeros for one in gradients)  # updates may begin later
+    if zeros < FEWEST_SAMPLES or (int(gradients[0].steps[-1]) < MIN_LAST_STEP and not always):
         return
     training = process.cached(TrainingGraph)
     losses = losses_of(training)

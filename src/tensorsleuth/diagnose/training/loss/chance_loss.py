@@ -12,6 +12,7 @@ from tensorsleuth.core.ops.reductions import AVERAGING_OPS, CROSS_ENTROPIES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, class_count
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.eager_ops import differentiated_eager_ops
 from tensorsleuth.diagnose.training.loss.probabilities import sigmoid_losses
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -23,23 +24,32 @@ MOST_NOISE = 0.02  # by which the last quarter may be below the first
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
-    for spot, classes in _cross_entropies(training):
-        for losses in _averages(training, spot) if classes > 1 else ():
-            if len(losses) < FEWEST_STEPS:
-                continue
-            quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            if _at_chance(quarters, math.log(classes)):
-                yield _finding(training, spot, classes, quarters, len(losses))
-                break
+    for spot, classes, losses in losses_at_chance(training, FEWEST_STEPS):
+        yield _finding(training, spot, classes, _quarters(losses), len(losses))
 
 
 RULE = Rule(id="chance-loss", severity=Severity.WRONG, find=find)
+
+
+def losses_at_chance(training_graph: TrainingGraph, fewest: int) -> Iterator[tuple[OpNode, int, Array]]:
+    """Yield each cross-entropy that stays at the loss of a guess for so many steps, its classes and its mean."""
+    for spot, classes in _cross_entropies(training_graph):
+        for losses in _averages(training_graph, spot) if classes > 1 else ():
+            if len(losses) >= fewest and _at_chance(_quarters(losses), math.log(classes)):
+                yield spot, classes, losses
+                break
+
+
+def _quarters(losses: Array) -> list[float]:
+    return [float(np.mean(part)) for part in np.array_split(losses, 4)]
 
 
 def _cross_entropies(training_graph: TrainingGraph) -> list[tuple[OpNode, int]]:
     """Return cross-entropies with their class counts. Several of two classes, as in a GAN, compete."""
     of_two = [(spot, 2) for spot in sigmoid_losses(training_graph)]
     several = [(spot, class_count(training_graph, spot)) for spot in training_graph.forward_ops(CROSS_ENTROPIES)]
+    eager = differentiated_eager_ops(training_graph.process, CROSS_ENTROPIES, 0)
+    several += [(spot, class_count(training_graph, spot)) for spot, _ in eager]
     return several + (of_two if len(of_two) == 1 else [])
 
 
@@ -47,10 +57,8 @@ def _averages(training_graph: TrainingGraph, op_node: OpNode) -> Iterator[Array]
     """Yield the scalars computed from the samples' losses, step by step."""
     level: set[OpNode] = {op_node}
     for _ in range(MAX_HOPS_TO_MEAN):
-        users = {
-            user for one in level for user in training_graph.neighbours.consumers(one) if user.type in AVERAGING_OPS
-        }
-        level = {user for user in users if not user.is_gradient}
+        users = {user for one in level for user in training_graph.forward_consumers(one) if user.type in AVERAGING_OPS}
+        level = users
         for rows in training_graph.output_rows(level).values():
             if training_graph.process.shape_of(rows[0]) == ():
                 yield rows["max"]

@@ -15,14 +15,16 @@ from tensorsleuth.trace.process.process import ProcessTrace
 FEWEST_STEPS, PART_COUNT = 50, 10
 MIN_RISE = 1.2  # times the first tenth of the steps, the last
 MIN_STANDARD_ERRORS = 4.0  # standard errors
+FEWEST_CLEAR_STEPS, PARTS_OF_FEW = 20, 4
+MIN_CLEAR_RISE, MIN_ORDER = 2.0, 0.9  # times the first quarter, the last; rank correlation of losses with steps
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     losses = list(losses_of(training).values())
     # several are at odds, as those of a GAN are; one that may be negative is no distance from a goal
-    alone = len(losses) == 1 and len(losses[0]) >= FEWEST_STEPS
-    if alone and _rises(losses[0]) and not has_rivals(training):
+    rises = len(losses) == 1 and (_rises(losses[0]) if len(losses[0]) >= FEWEST_STEPS else _climbs(losses[0]))
+    if rises and not has_rivals(training):
         yield _finding(training, losses[0])
 
 
@@ -36,6 +38,16 @@ def _rises(losses: Array) -> bool:
     first, last = parts[0], parts[-1]
     error = float(np.hypot(first.std() / len(first) ** 0.5, last.std() / len(last) ** 0.5))
     return bool(last.mean() > MIN_RISE * first.mean() and last.mean() - first.mean() > MIN_STANDARD_ERRORS * error)
+
+
+def _climbs(losses: Array) -> bool:
+    """Return whether a shorter course leaves no doubt: it doubles, and hardly a step goes down again."""
+    if len(losses) < FEWEST_CLEAR_STEPS or not np.isfinite(losses).all() or losses.min() < 0:
+        return False
+    parts = np.array_split(losses.astype(np.float64), PARTS_OF_FEW)
+    ranks = np.argsort(np.argsort(losses, kind="stable"), kind="stable")
+    order = float(np.corrcoef(ranks, np.arange(len(losses)))[0, 1])
+    return bool(parts[-1].mean() > MIN_CLEAR_RISE * parts[0].mean() and order >= MIN_ORDER)
 
 
 def _finding(training_graph: TrainingGraph, losses: Array) -> RuleFinding:
