@@ -86,7 +86,7 @@ def no_sigmoid(keras: Any, function: bool) -> None:
     train(keras, net(keras, 1), lambda y, output: crossentropy(y, output), BINARY, function)  # no sigmoid
 
 
-ILLS = {
+ILLS: dict[Callable[[Any, bool], None], str] = {
     softmax_twice: "softmax twice",
     softmax_twice_and_reshaped: "reshaped",
     sigmoid_twice: "sigmoid twice",

@@ -28,3 +28,15 @@ def test_other_messages_stay() -> None:
     assert plain_message("") == ""
     assert plain_message("one\n\ntwo") == "one two"
     assert plain_message("in user code:") == "in user code:"
+
+
+def test_a_key_error_writes_its_text_as_a_literal() -> None:
+    text = 'in user code:\n\n    File "gan.py", line 3, in step  *\n        go()\n\n    KeyError: no\n'
+    assert plain_message(str(KeyError(text))) == "no"
+
+
+def test_what_keras_tried_to_infer_is_left_out() -> None:
+    inner = "Iterating over a symbolic tf.Tensor is not allowed"
+    tried = "Could not automatically infer the output shape / dtype of 'decoder'.\n\nError encountered:\n\n"
+    said = plain_message(f"Exception encountered when calling D.call().\n\n\x1b[1m{tried}{inner}\x1b[0m\n\nArguments")
+    assert said == inner

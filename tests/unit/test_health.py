@@ -246,7 +246,11 @@ def plain_numpy(bits: np.ndarray[Any, Any], dtype: DType) -> tuple[float, ...]:
     good = x[np.isfinite(x)].astype(np.float64)
     low, high = (good.min() + 0, good.max() + 0) if good.size else (math.nan, math.nan)
     bad = np.flatnonzero(~np.isfinite(x))
-    counts = [len(x), *(np.count_nonzero(x == one) for one in (-np.inf, np.inf)), np.count_nonzero(np.isnan(x))]
+    counts: list[float] = [
+        len(x),
+        *(np.count_nonzero(x == one) for one in (-np.inf, np.inf)),
+        np.count_nonzero(np.isnan(x)),
+    ]
     counts += [np.count_nonzero(good < 0), np.count_nonzero(good == 0), np.count_nonzero(good > 0)]
     return (*counts, low, high, 0, 0, int(bad[0]) if len(bad) else 2**64 - 1)
 

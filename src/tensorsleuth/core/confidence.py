@@ -33,7 +33,9 @@ def _why_high(finding: Finding) -> str:
         return "the expectation was checked on this tensor"
     if finding.basis is Basis.GRAPH:
         return "the graph is built this way"
-    return "it was counted in the recording" if finding.basis is Basis.COUNTED else _EXPLAINED
+    if finding.basis is Basis.COUNTED:
+        return "it was counted in the recording"
+    return _EXPLAINED if any(one.role == "out" for one in finding.evidence) else "the error says so"
 
 
 def healthy_words(diagnosis: Diagnosis) -> str:

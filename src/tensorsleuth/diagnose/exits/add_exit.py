@@ -10,6 +10,7 @@ from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.diagnose.exits.failure import DTYPE_MISMATCH, OUT_OF_MEMORY
 from tensorsleuth.diagnose.exits.fitting_batch import describe_fitting_batch
 from tensorsleuth.diagnose.exits.kinds import explain_exit
+from tensorsleuth.diagnose.exits.kinds.exception import SAYS_WHY
 from tensorsleuth.diagnose.exits.process_exit import ProcessExit
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH
 from tensorsleuth.trace.reader import Trace
@@ -48,7 +49,7 @@ def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding]
     if end is None or (end.alive and not end.hang_notes):
         return found, None
     told = explain_exit(end)
-    if told is None or _is_told(told.cause, found):
+    if told is None or _is_told(told.cause, end, found):
         return found, _end_of_failure(end, found)
     finding = end.finding(told)
     lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
@@ -60,9 +61,11 @@ def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding]
     return _ranked(first, found), _with_fitting_batch(end, moments) if told.cause in _OUT_OF_MEMORY_CAUSES else moments
 
 
-def _is_told(cause: str, found: list[Finding]) -> bool:
-    """An exception follows from what was found; shapes do not follow from values."""
+def _is_told(cause: str, process_exit: ProcessExit, found: list[Finding]) -> bool:
+    """An exception follows from what was found, unless it is about names or types; shapes do not follow from values."""
     problems = [one.cause for one in found if one.severity == "error"]
+    if cause == "exception" and process_exit.uncaught is not None and process_exit.uncaught.type in SAYS_WHY:
+        return False
     return bool(problems) if cause == "exception" else cause in (SHAPE_MISMATCH, DTYPE_MISMATCH) and cause in problems
 
 
@@ -79,6 +82,6 @@ def _end_of_failure(process_exit: ProcessExit, found: list[Finding]) -> RunEnd:
 
 
 def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:
-    """Return the findings with the end first, unless a program that went bad may have been killed for that."""
-    bad = [one for one in found if one.severity == "error"] if end.cause in KILL_CAUSES else []
+    """Return the findings with the end first, unless a program that had gone bad was killed or died of its own bug."""
+    bad = [one for one in found if one.severity == "error"] if end.cause in (*KILL_CAUSES, "exception") else []
     return [*bad, end, *found[len(bad) :]] if bad == found[: len(bad)] else [end, *found]

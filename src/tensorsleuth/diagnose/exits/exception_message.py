@@ -8,6 +8,7 @@ USER_CODE = "in user code:"
 _ERROR_NAME = re.compile(r"^\w+(Error|Exception): ")
 _USER_FRAME = re.compile(r'File "([^"]+)", line (\d+), in .*\*')
 _EAGER_MARK = re.compile(r"^\{\{function_node __wrapped__[^}]*\}\}\s*")
+_INFERRED = re.compile(r"Could not automatically infer the output shape.*?Error encountered:\s*", re.DOTALL)
 _MET_SHAPES = re.compile(
     r"(?P<why>.+?) for '\{\{node [^}]*\}\} = (?P<op>\w+).* with input shapes: (?P<shapes>\[.*?\](?:, \[.*?\])*)"
 )
@@ -22,7 +23,9 @@ def is_about_shapes(message: str) -> bool:
 
 def plain_message(message: str) -> str:
     """Return what an exception says, without AutoGraph's stack in front; of shapes, first which they are."""
-    message = _KERAS_CALL.sub(r"\1", _EAGER_MARK.sub("", message))
+    if message.lstrip("'\"").startswith(USER_CODE) and "\n" not in message:  # a KeyError writes its text as a literal
+        message = message.strip("'\"").replace("\\n", "\n").replace("\\'", "'")
+    message = _INFERRED.sub("", _KERAS_CALL.sub(r"\1", _EAGER_MARK.sub("", message)))
     stack, mark, last = message.rpartition("\n\n") if message.lstrip().startswith(USER_CODE) else ("", "", message)
     told = " ".join(_ERROR_NAME.sub("", last.strip() if mark else message).split())
     shapes = _MET_SHAPES.match(told)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tensorsleuth.core.catalog import FailedCall, Instance, Node, Site
-from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.error_text import NODE_MARKS
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.layout.rows import CallKind
@@ -64,7 +63,8 @@ _ERROR_KINDS = tuple(
          "integers have no infinity: guard the divisor, tf.maximum(n, 1), or divide as floats"),
         (r"[Uu]ninitialized|does not exist.*[Vv]ariable|Could not find variable", "uninitialised",
          "read an uninitialized variable",
-         "initialize it before it is read; build the model before its weights are used"),
+         "initialize it before it is read: in a session run global_variables_initializer() after all variables are "
+         "made, and local_variables_initializer() for metrics; build a model before its weights are used"),
         (r"not invertible|Cholesky decomposition was not successful|not positive definite", "singular-matrix",
          "got a matrix that cannot be factored",
          "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.tokens.roles import IDS, MASK, Argument
 from tensorsleuth.diagnose.attention.masks.float_masks import FloatMask

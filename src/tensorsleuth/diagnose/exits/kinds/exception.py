@@ -13,6 +13,9 @@ from tensorsleuth.diagnose.health_words import format_bytes
 
 REQUESTED_EXITS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
 MEMORY_ERRORS = ("MemoryError", "_ArrayMemoryError", "numpy._core._exceptions._ArrayMemoryError")
+# They are raised where the fault is, or next to it.
+SAYS_WHY = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
+SURE, LIKELY = 0.9, 0.8
 MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 
@@ -33,7 +36,8 @@ def match(process_exit: ProcessExit) -> ExitExplanation | None:
     message = plain_message(uncaught.message)[:MAX_MESSAGE_LENGTH]
     where = f"{frame.file}:{frame.line} raised" if frame is not None else "An unknown line raised"
     cause = SHAPE_MISMATCH if uncaught.type == "ValueError" and is_about_shapes(message) else "exception"
-    return ExitExplanation(cause, 0.8, f"{where} {uncaught.type}{': ' if message else ''}{message}", None, frame)
+    confidence = SURE if uncaught.type in SAYS_WHY and frame is not None else LIKELY
+    return ExitExplanation(cause, confidence, f"{where} {uncaught.type}{': ' if message else ''}{message}", None, frame)
 
 
 def _out_of_memory(process_exit: ProcessExit, message: str, frame: Frame | None) -> ExitExplanation:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tensorsleuth.core.catalog import FailedCall, Frame, Node
-from tensorsleuth.core.dataclass import dataclass
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.function_names import program_name
