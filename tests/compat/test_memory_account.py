@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,8 +121,12 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
-OPTIMIZERS = {
-    **{name: (lambda rate, name=name: load(name).optimizers.Adam(rate)) for name in KERASES},
+def adam_of(name: str, rate: float) -> Any:
+    return load(name).optimizers.Adam(rate)
+
+
+OPTIMIZERS: dict[str, Callable[[float], Any]] = {
+    **{name: partial(adam_of, name) for name in KERASES},
     f"legacy of {KERASES[-1]}": lambda rate: load(KERASES[-1]).optimizers.legacy.Adam(rate),
 }
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
+from tensorsleuth.core.confidence import confidence_words
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
@@ -99,3 +100,39 @@ def test_a_loss_in_float32_needs_no_smaller_scale(recorded: Recorded) -> None:
         return -tf.reduce_mean(tf.reduce_sum(labels * tf.math.log(shares + 1e-4), axis=-1))
 
     assert findings(recorded(lambda: halved(in_float32))) == ()
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_what_xla_compiles_in_a_loop_over_a_dataset_is_led_into(recorded: Recorded, is_measured: bool) -> None:
+    """No op of it has a row, and the loop itself is a single op; the same line in another run says why."""
+    weights = tf.Variable(tf.ones([4, 2]))
+
+    def unit(x: Any) -> Any:
+        return x / tf.sqrt(tf.reduce_sum(x * x, axis=1, keepdims=True))  # norm
+
+    @tf.function(jit_compile=True)
+    def loss_of(x: Any) -> Any:
+        return tf.reduce_mean(unit(x) @ weights)
+
+    @tf.function
+    def epoch(data: Any) -> Any:
+        loss = 0.0
+        for x in data:
+            loss += loss_of(x)
+        return loss
+
+    @tf.function
+    def measured(x: Any) -> Any:
+        return tf.argmax(unit(x) @ weights, axis=1)
+
+    def program() -> None:
+        x = np.where(np.arange(16)[:, None] == 9, 0.0, X).astype("float32")
+        epoch(tf.data.Dataset.from_tensor_slices(x).batch(8)).numpy()
+        if is_measured:
+            measured(tf.constant(x)).numpy()
+
+    found = findings(recorded(program))[0]
+    if is_measured:
+        assert (found.cause, found.line) == ("normalise-zero", marked("norm"))
+    else:
+        assert found.cause == "origin" and confidence_words(found).startswith("low")

@@ -246,7 +246,7 @@ def plain_numpy(bits: np.ndarray[Any, Any], dtype: DType) -> tuple[float, ...]:
     good = x[np.isfinite(x)].astype(np.float64)
     low, high = (good.min() + 0, good.max() + 0) if good.size else (math.nan, math.nan)
     bad = np.flatnonzero(~np.isfinite(x))
-    counts: list[float] = [
+    counts: list[Any] = [
         len(x),
         *(np.count_nonzero(x == one) for one in (-np.inf, np.inf)),
         np.count_nonzero(np.isnan(x)),

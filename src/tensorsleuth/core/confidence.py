@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorsleuth.core.finding import Basis, Diagnosis, Finding
 from tensorsleuth.core.formatting import plural
+from tensorsleuth.core.ops.functions import CALLING_OPS
 
 HIGH_CONFIDENCE, MEDIUM_CONFIDENCE = 0.9, 0.7
 UNKNOWN_INPUTS = 0.2  # the confidence in an origin whose inputs may have been bad: their rows were overwritten
@@ -13,6 +14,8 @@ def confidence_words(finding: Finding, is_end: bool = False) -> str:
     """Return how far to trust a finding, and why; `is_end` means that it is about the end of the process."""
     if finding.cause == "origin" and finding.confidence <= UNKNOWN_INPUTS:
         return "low: an earlier value may have been NaN or infinite, its row was overwritten"
+    if finding.cause == "origin" and finding.op in CALLING_OPS:
+        return "low: it runs functions, and their ops were not recorded"
     if finding.cause == "origin" and not is_end:
         return "high for the line: its inputs were finite and its output was not. The reason is unknown"
     if finding.basis is Basis.COUNTED and finding.confidence < HIGH_CONFIDENCE:

@@ -7,10 +7,12 @@ from collections.abc import Container
 from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.ops.functions import CALLING_OPS
 from tensorsleuth.diagnose.nan.path import WRITTEN
 
 LOSS_SCALE_COLLAPSE = "loss-scale-collapse"
-MENDED_BY_SCALE = ("origin", "half-overflow", "sum-overflow", "product-overflow", "loss-scale")  # causes, or unknown
+UNEXPLAINED = "origin"  # the cause of a bad value without a story
+MENDED_BY_SCALE = (UNEXPLAINED, "half-overflow", "sum-overflow", "product-overflow", "loss-scale")  # causes, or unknown
 LIKELY = 0.8  # the confidence that a bad value is what a loss scale skipped
 
 
@@ -47,6 +49,21 @@ def explain_collapse(bad_values: list[Finding], counted: list[Finding]) -> tuple
         [told, *(one for one in bad_values if one is not skipped)],
         [one for one in counted if one is not collapse],
     )
+
+
+def look_inside(bad_values: list[Finding]) -> list[Finding]:
+    """Return the findings with an op that is explained in front of calls of functions that went bad inside.
+
+    XLA compiles what is in a loop over a dataset, and no op of it has a row. Another run of the same line may have.
+    """
+    outside = [one for one in bad_values if one.severity == "error"]
+    explained = [one for one in bad_values if one.severity == "masked" and one.cause != UNEXPLAINED]
+    if not outside or outside[0].op not in CALLING_OPS or not explained:
+        return bad_values
+    if any(one.cause != UNEXPLAINED for one in outside):
+        return bad_values
+    told = replace(explained[0], severity="error", confidence=min(explained[0].confidence, LIKELY))
+    return [told, *(one for one in bad_values if one is not explained[0] and one not in outside)]
 
 
 def _spoils_weights(finding: Finding) -> bool:

@@ -18,7 +18,7 @@ from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops.kinds import SESSION_RUN
 from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
-from tensorsleuth.diagnose.effects import explain_collapse, fold_effects
+from tensorsleuth.diagnose.effects import explain_collapse, fold_effects, look_inside
 from tensorsleuth.diagnose.expressions import marked
 from tensorsleuth.diagnose.graph.layer_lines import LayerLines
 from tensorsleuth.diagnose.health_words import evidence_of
@@ -111,7 +111,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
-            told = _with_context(process, findings_of(process, exit_code))
+            told = _with_context(process, look_inside(findings_of(process, exit_code)))
             also = rule_findings(process)
             if told and also:
                 told, also = fold_effects(*explain_collapse(told, also), symptoms(process))

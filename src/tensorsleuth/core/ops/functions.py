@@ -9,4 +9,6 @@ STATEFUL_FORMS = {
     "StatelessCase": "Case",
     "StatelessWhile": "While",
 }
+# They run functions: what goes bad in them was made by an op inside.
+CALLING_OPS = frozenset([*STATEFUL_FORMS, *STATEFUL_FORMS.values(), "ReduceDataset", "For", "XlaLaunch", "XlaRun"])
 POINT_OPS = frozenset(["SleuthLog", "SleuthPoint"])  # of native/src/ops/points.cc: they have no output

@@ -31,9 +31,10 @@ def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     story, finding = _shape_story(process, fatal_error), _plain_failure(process, fatal_error)
     dtypes = dtype_story(process, fatal_error.failure.type, fatal_error.failure.message)
     if dtypes is not None:
-        told = {"confidence": dtypes.confidence, "summary": dtypes.sentence, "evidence": dtypes.evidence}
         where = source_fields(process, marked(process, dtypes.frame, DTYPE_MISMATCH, fatal_error.op))
-        return replace(finding, fix=dtypes.fix, **told, **(where | {"layer": finding.layer}))
+        where["layer"] = finding.layer
+        finding = replace(finding, confidence=dtypes.confidence, summary=dtypes.sentence, fix=dtypes.fix)
+        return replace(finding, evidence=dtypes.evidence, **where)
     if story is None:
         index = _index_story(process, fatal_error)
         return _with_index(process, finding, index) if index is not None else finding

@@ -125,8 +125,10 @@ class _Walk:
             yield value, line, scopes
             return
         function = _leaf(value.func) if isinstance(value, ast.Call) else ""
-        made = [(scope, one.value) for scope in scopes for one in _returns(scope, function)] or [(None, value)]
-        for scope, whole in made:
+        returned: list[tuple[Scope | None, ast.expr | None]] = [
+            (scope, one.value) for scope in scopes for one in _returns(scope, function)
+        ]
+        for scope, whole in returned or [(None, value)]:
             part = _part(whole, path)
             inner = _function(scope, function) if scope is not None else None
             around = [inner, *scopes] if inner is not None else scopes
