@@ -141,8 +141,6 @@ LogCallback = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open": (c_int, [POINTER(SessionPlan)]),
     "sleuth_open_threads": (c_int, [c_char_p]),
-    "sleuth_begin_call": (None, [c_uint32, c_uint64, c_int64, c_uint64]),
-    "sleuth_end_call": (None, [c_uint64]),
     "sleuth_open_memory": (c_int, [c_char_p, c_uint64, c_uint64] * 3),
     "sleuth_memory_group": (None, [c_char_p, c_char_p, POINTER(c_uint64)]),
     "sleuth_close": (None, []),
@@ -229,6 +227,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 _SIGNATURES_UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
     "sleuth_hooks": (py_object, [py_object, c_uint64, c_int]),
+    "sleuth_call_functions": (py_object, []),
     "sleuth_forget_places": (None, []),
     "sleuth_set_forward": (None, [c_uint32]),
     "sleuth_set_scope": (None, [c_uint32]),

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.dtypes import dtype_of
-from tensorsleuth.core.layout.rows import CALL, EVENT, CallKind, EventFlag, EventKind
+from tensorsleuth.core.layout.rows import CALL, EVENT, NO_UID, CallKind, EventFlag, EventKind
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.native.numpy_health import TensorHealth, measure_health
+from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.files import Folder
@@ -76,6 +77,21 @@ class PythonSink:
             inputs = (*part, *[0] * (INPUTS_PER_ROW - len(part)))
             whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
             self._calls.append(_constant_fill(whole))
+
+    def begin_function(self, op: int, inputs: Sequence[Any], began: int) -> tuple[int, Sequence[int]]:
+        """Record the call of a function. Return its number, and the indices of the inputs that no recorded op made."""
+        number = self.next_call()
+        uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
+        self.call(CallKind.FUNCTION, number, op, began, 0, uids)
+        tensors = (at for at, tensor in enumerate(inputs) if isinstance(tensor, tf.EagerTensor))
+        return number, [at for at in tensors if not self.maker(uids[at])]
+
+    def note_results(self, op: int, first: int, looks: bytes, call: int, results: Sequence[Any]) -> None:
+        """Record the results of a function whose probes have recorded their values."""
+        for index, tensor in enumerate(results):
+            self.set_maker(tensor._id, op)
+            if looks[tensor._datatype_enum()] != DO_NOT_LOOK:
+                self.note_tensor(tensor, first + index, call, tensor._id, Mode.NO_TENSOR)
 
     def begin_call(self, op: int, call: int, began: int) -> None:
         """Do nothing: only native code records running calls."""

@@ -31,6 +31,8 @@ class Sink(Protocol):
 
     def next_call(self) -> int: ...
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
+    def begin_function(self, op: int, inputs: Sequence[Any], began: int) -> tuple[int, Sequence[int]]: ...
+    def note_results(self, op: int, first: int, looks: bytes, call: int, results: Sequence[Any]) -> None: ...
     def begin_call(self, op: int, call: int, began: int) -> None: ...
     def end_call(self, call: int) -> None: ...
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
@@ -60,6 +62,8 @@ class NativeSink:
     def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
         self.native = self._native = native
         self._step = -1
+        # The library's own builtins: in a short step, ctypes would take longer than the rows.
+        self.call, self.begin_function, self.note_results, self.begin_call, self.end_call = native.call_functions()
         error = native.open_threads(_threads_file(folder)) or _open_memory(native, folder, plan)
         error = error or native.open(_native_plan(folder, session, plan))
         if error:
@@ -68,7 +72,6 @@ class NativeSink:
         self._taking = threading.Lock()
         self.set_suspicious = native.set_suspicious
         self.next_call = native.next_call
-        self.end_call = native.end_call
         self.forget_places = native.forget_places
         self.set_maker = native.made
         self.maker = native.maker
@@ -96,19 +99,6 @@ class NativeSink:
 
     def name_devices(self, devices: Sequence[str]) -> None:
         self._native.name_devices("\n".join(devices).encode())
-
-    def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None:
-        row = loader.CallRow(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
-        for at in range(0, max(len(uids), 1), 6):
-            part = uids[at : at + 6]
-            row.inputs_count = len(part)
-            row.inputs[: len(part)] = part
-            self._native.call(row)
-            row.kind = CallKind.MORE_INPUTS
-
-    def begin_call(self, op: int, call: int, began: int) -> None:
-        """Note that a function runs on this thread until `end_call`."""
-        self._native.begin_call(op, call, self._step, began)
 
     def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Record an eager tensor, and return whether it is bad."""

@@ -7,12 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorsleuth.core.layout.rows import NO_UID, CallKind
-from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.recording.backends.sink import Sink
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.cluster.remote_functions import JOB_PREFIX, RemoteTasks
-from tensorsleuth.recording.eager.external_inputs import external_inputs
 from tensorsleuth.recording.eager.feeds import Feeds
 from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
 from tensorsleuth.recording.eager.retracing import TraceNotes
@@ -63,6 +61,7 @@ class EagerCallbacks:
         self._texts = texts
         self.feeds = Feeds(op_sites, call_sites, sink, texts)
         self._traces = Lazy(lambda: TraceNotes(catalog))
+        self._known_functions: set[str | bytes] = set()  # names that are not names of ops
         self._run_copies: set[str] = set()  # watched copies that have run at least once
         self.known_ops: set[str | bytes] = set()  # names of ops, for which the hook need not call `call_function`
 
@@ -116,23 +115,24 @@ class EagerCallbacks:
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
         """Run the watched copy of a function, and record the call. Return None if the name is that of an op."""
-        if tf.op_definition(tf.as_text(name)) is not None:
-            self.known_ops.add(name)
-            return None
-        with self._functions().running():
-            return self._call_function(real, handle, device, name, inputs, attrs, *rest)
-
-    def _call_function(
-        self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
-    ) -> Any:
-        call = harmless(self._begin, device, name, inputs, rest[-1])
-        if call is None:
-            return real(handle, device, name, inputs, attrs, *rest)
-        self._sink.begin_call(call.place[0], call.number, call.began)
+        if name not in self._known_functions:
+            if tf.op_definition(tf.as_text(name)) is not None:
+                self.known_ops.add(name)
+                return None
+            self._known_functions.add(name)
+        functions = self._functions()
+        functions.begin_use()
         try:
-            return self._run(call, lambda ran, given: real(handle, device, ran, given, attrs, *rest), inputs)
+            call = harmless(self._begin, device, name, inputs, rest[-1])
+            if call is None:
+                return real(handle, device, name, inputs, attrs, *rest)
+            self._sink.begin_call(call.place[0], call.number, call.began)
+            try:
+                return self._run(call, lambda ran, given: real(handle, device, ran, given, attrs, *rest), inputs)
+            finally:
+                self._sink.end_call(call.number)
         finally:
-            self._sink.end_call(call.number)
+            functions.end_use()
 
     def _run(self, call: FunctionCall, run: Callable[[str, Sequence[Any]], Any], inputs: Sequence[Any]) -> Any:
         try:
@@ -148,7 +148,7 @@ class EagerCallbacks:
 
     def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Record a call of a function, and return it with the name of the function to run."""
-        find = _GraphFinder(sys._getframe(3))
+        find = _GraphFinder(sys._getframe(2))
         functions = self._functions()
         task = self._remote().task(device) if device and JOB_PREFIX in device else None
         as_it_is = task is not None and not self._remote().is_watched(task)
@@ -157,19 +157,19 @@ class EagerCallbacks:
         known = functions.describe_unwatched(name, find) if as_it_is else watched
         kind = known.kind if known else functions.kind(name, find)
         self._steps.function_called(kind)
-        place = self._places.at_site(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
+        place = self._places.at_site(name, self._sites.of_caller(3), outputs, instance=known.instance if known else -1)
         if self._texts is not None:
             harmless(self._texts().note_call, name, inputs, self._places.site_of(place[0]))
-        number, began = self._sink.next_call(), time.monotonic_ns()
-        uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
-        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        began = time.monotonic_ns()
+        number, unmade = self._sink.begin_function(place[0], inputs, began)
         harmless(self._traces().note_call, name, number, find.frame)
         for told in self._observers.on_function:
             harmless(told, name, find, inputs)
         flight = self._keep_for_replay(number, name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight, kind == "train")
-        self._note_external_inputs(inputs, watched, number)
+        if unmade:
+            self._note_external_inputs(inputs, unmade, watched, number)
         joined = [*inputs, tf.int64_scalar(number)]
         return FunctionCall(name, watched.name, joined, number, began, place, watched, flight, kind == "train")
 
@@ -186,17 +186,22 @@ class EagerCallbacks:
             self._run_copies.add(call.run_name)
             seen = self._functions().check_probes(call.name, call.watched)
         self._sink.call(CallKind.ENDED, call.number, call.place[0], call.began, time.monotonic_ns() - call.began, [])
-        for index, tensor in enumerate(outputs):
-            look = call.place[4][tensor._datatype_enum()]
-            self._sink.set_maker(tensor._id, call.place[0])
-            if look != DO_NOT_LOOK:  # for a watched function, a probe has recorded the values
-                close = Mode.NO_TENSOR if call.watched else look
-                self._sink.note_tensor(tensor, call.place[1] + index, call.number, tensor._id, close)
-            else:
-                self._sink.note_buffer(tensor, call.place[1] + index, call.number)
+        if call.watched is not None:
+            self._sink.note_results(call.place[0], call.place[1], call.place[4], call.number, outputs)
+        else:
+            self._note_unprobed_results(call, outputs)
         if call.replayable is not None and self._replay_buffer is not None:
             harmless(self._replay_buffer().end, call, call.replayable, outputs)
         return seen
+
+    def _note_unprobed_results(self, call: FunctionCall, outputs: Sequence[Any]) -> None:
+        for index, tensor in enumerate(outputs):
+            look = call.place[4][tensor._datatype_enum()]
+            self._sink.set_maker(tensor._id, call.place[0])
+            if look != DO_NOT_LOOK:
+                self._sink.note_tensor(tensor, call.place[1] + index, call.number, tensor._id, look)
+            else:
+                self._sink.note_buffer(tensor, call.place[1] + index, call.number)
 
     def _failed_call(self, call: FunctionCall, error: Any) -> bool:
         """Record the error. Return True if our copy caused it and the original has not begun to run."""
@@ -210,9 +215,14 @@ class EagerCallbacks:
             harmless(self._replay_buffer().fail, call, call.replayable)
         return False
 
-    def _note_external_inputs(self, inputs: Sequence[Any], watched_copy: WatchedCopy, call: int) -> None:
+    def _note_external_inputs(
+        self, inputs: Sequence[Any], unmade: Sequence[int], watched_copy: WatchedCopy, call: int
+    ) -> None:
         """Record the arguments that no recorded op made, which are data that enters here."""
-        for number, tensor, look in external_inputs(inputs, self._places, self._sink):
+        looks = self._places.modes_for("Argument")
+        for number in unmade:
+            tensor = inputs[number]
+            look = looks[tensor._datatype_enum()]
             if look != DO_NOT_LOOK:
                 self._sink.note_tensor(tensor, watched_copy.first + number, call, tensor._id, look)
                 self._sink.set_maker(tensor._id, ARGUMENT_MAKER)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tensorsleuth.core.ops import kinds as ops
@@ -220,15 +219,8 @@ class WatchedFunctions:
                 self._copies_to_remove += self.library.take_copies(name)
         self._remove_copies()
 
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Prevent the removal of copies while one may be running."""
-        self.begin_use()
-        try:
-            yield
-        finally:
-            self.end_use()
-
+    # Copies are not removed while one may be running. A pair of calls instead of a context manager, because every call
+    # of a function needs it.
     def begin_use(self) -> None:
         with self._lock:
             self._running += 1

@@ -33,6 +33,8 @@ FunctionDef: Any = function_pb2.FunctionDef
 FunctionDefLibrary: Any = function_pb2.FunctionDefLibrary
 NodeDef: Any = node_def_pb2.NodeDef
 EagerTensor: Any = ops.EagerTensor
+_INT64 = tf.int64.as_datatype_enum
+_host_device = ["/job:localhost/replica:0/task:0/device:CPU:0"]
 Variable: Any = resource_variable_ops.BaseResourceVariable
 TensorBase: Any = ops.EagerTensor.__mro__[1]  # the Python part of the class of eager tensors
 InvalidArgumentError: Any = tf.errors.InvalidArgumentError
@@ -143,7 +145,17 @@ def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 def int64_scalar(number: int) -> Any:
-    return tf.constant(number, tf.int64)
+    """Return an eager number, as each watched call takes. Without the name of a device, TensorFlow would copy it."""
+    runtime = context.context()
+    runtime.ensure_initialized()
+    if runtime.device_name:
+        return EagerTensor(number, runtime.device_name, _INT64)
+    try:
+        return EagerTensor(number, _host_device[0], _INT64)
+    except TensorFlowErrors:  # the program has joined a cluster, so the device has another name
+        made = EagerTensor(number, "", _INT64)
+        _host_device[0] = made.device
+        return made
 
 
 def constant_value(node: Any) -> Any:

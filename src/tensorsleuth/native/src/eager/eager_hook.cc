@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "eager/buffer_reads.h"
+#include "eager/call_rows.h"
 #include "eager/eager_layer_stats.h"
 #include "eager/eager_place.h"
 #include "eager/python_abi.h"
@@ -20,13 +21,10 @@
 namespace sleuth {
 namespace {
 
-constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
 std::atomic<uint64_t> eager_writes{0};  // ops that have written a variable
 std::atomic<bool> suspicious{false};    // the guard knows of bad tensors: call it before an op writes a variable
-
-uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
 struct Uids {
   std::vector<uint64_t> list;  // kNoUid for an input that is not a tensor yet
@@ -83,17 +81,6 @@ struct Uids {
     if (handle) Py_DecRef(handle);
   }
 };
-
-void note_inputs(Call call, const Uids& uids) {
-  size_t at = 0;
-  do {
-    call.inputs_count = uint8_t(std::min<size_t>(6, uids.list.size() - at));
-    std::copy_n(uids.list.begin() + long(at), call.inputs_count, call.inputs);
-    note_call(call);
-    at += call.inputs_count;
-    call.kind = kMoreInputs;
-  } while (at < uids.list.size());
-}
 
 bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
@@ -190,14 +177,7 @@ bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size
   static thread_local Uids uids;
   uids.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
-  Call call{};
-  call.time = began;
-  call.call = next_call();
-  call.step = step_now();
-  call.op = place.op;
-  call.thread = thread_number();
-  call.kind = kOp;
-  call.duration = now_ns() - began;
+  Call call = row_of_call(kOp, next_call(), place.op, began, now_ns() - began);
   busy = true;
   bool bad = false;
   if (outputs && is_a(result, hook.tensor_type)) bad = note_output(result, place, 0, call.call);
@@ -205,7 +185,7 @@ bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size
     for (uint32_t i = 0; i < outputs; ++i) bad |= note_output(PyList_GetItem(result, i), place, i, call.call);
   if (bad && uids.strange()) look_at_strangers(place, inputs, count, &uids);
   busy = false;
-  note_inputs(call, uids);
+  write_with_inputs(call, uids.list);
   if (!uids.list.empty()) {
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
@@ -298,13 +278,7 @@ MethodDef methods[] = {{"TFE_Py_FastPathExecute", fast_path, kFastCall, nullptr}
 bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int look) {
   Place place{op, first, 1, 0, {}, 1, false};
   memset(place.looks, look, sizeof place.looks);
-  Call call{};
-  call.time = now_ns();
-  call.call = next_call();
-  call.step = step_now();
-  call.op = op;
-  call.thread = thread_number();
-  call.kind = kOp;
+  Call call = row_of_call(kOp, next_call(), op, now_ns(), 0);
   call.inputs_count = 1;
   call.inputs[0] = handle;
   bool bad = note_output(value, place, 0, call.call);
@@ -356,6 +330,16 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   Object* hooks = PyTuple_New(3);
   for (Size i = 0; i < 3; ++i) PyTuple_SetItem(hooks, i, PyCFunction_NewEx(&methods[i], nullptr, nullptr));
   return hooks;
+}
+
+// Returns the functions of call_rows.h, for the recording that `sleuth_hooks` has set up.
+SLEUTH_API sleuth::py::Object* sleuth_call_functions() {
+  using namespace sleuth;
+  constexpr Size kCount = sizeof call_methods / sizeof *call_methods;
+  Object* functions = PyTuple_New(kCount);
+  for (Size i = 0; i < kCount; ++i)
+    PyTuple_SetItem(functions, i, PyCFunction_NewEx(&call_methods[i], nullptr, nullptr));
+  return functions;
 }
 
 // Records the values of variables after a step; sets `bad` to 1 for each bad value.

@@ -70,6 +70,10 @@ uint64_t number_of(Object* owner, Object* attribute) {
   return number;
 }
 
+constexpr uint64_t kNoUid = ~0ull;
+
+uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
+
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
   return hash ^ (hash >> 29);
