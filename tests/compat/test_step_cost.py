@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
+from tests.compat.looking import in_graph
 
 import tensorsleuth
+from tensorsleuth.native import loader
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -58,3 +61,36 @@ def test_a_call_takes_few_python_calls_however_many_variables_it_has(recorded: R
     for count in (2, 40):
         recorded(lambda count=count: few.append(steady_calls(count)), inside_every=0)
     assert few[0] == few[1] <= MAX_PYTHON_CALLS
+
+
+def test_an_array_that_a_dataset_passes_again_and_again_is_read_once(recorded: Recorded) -> None:
+    """Keras passes all arrays of a `fit` to the function that takes a batch from them."""
+    native, batches = loader.load(), 20
+    assert native is not None
+    array = np.arange(1 << 17, dtype=np.float32).reshape(-1, 8)
+
+    def program() -> None:
+        rows = tf.data.Dataset.range(batches)
+        together = tf.data.Dataset.zip((rows, tf.data.Dataset.from_tensors(array).repeat()))
+        for _ in together.map(lambda row, whole: tf.gather(whole, row)):
+            pass
+
+    before = native.repeated_rows()
+    trace = recorded(program)
+    assert native.repeated_rows() - before >= batches - 3
+    seen = [look.row for look in in_graph(trace, "Argument") if look.row["max"] == array.max()]
+    assert len(seen) == batches and all(row["pos"] == array.size - 1 for row in seen)
+
+
+def test_another_array_at_the_same_place_is_read(recorded: Recorded) -> None:
+    """Each element is a new array. Its memory is often that of an element that was dropped."""
+    size = 1 << 15
+
+    def program() -> None:
+        numbers = tf.data.Dataset.range(40).map(lambda number: tf.fill([size], tf.cast(number, tf.float32)))
+        for _ in numbers.map(lambda whole: tf.reduce_sum(whole)):
+            pass
+
+    trace = recorded(program)
+    largest = [float(look.row["max"]) for look in in_graph(trace, "Argument") if look.row["kind"]]
+    assert sorted(largest) == [float(number) for number in range(40)]

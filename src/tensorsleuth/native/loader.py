@@ -209,6 +209,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_forget_function": (None, [c_char_p]),
     "sleuth_was_probed": (c_int, [c_char_p]),
     "sleuth_bad_in_functions": (c_uint64, []),
+    "sleuth_repeated_rows": (c_uint64, []),
     "sleuth_held_drop": (None, [c_uint64]),
     "sleuth_held_again": (None, [c_uint64]),
     "sleuth_held_count": (c_uint64, [c_uint32]),

@@ -184,12 +184,13 @@ uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed)
 
 namespace {
 
-bool look_and_write(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* health, bool* bad) {
+bool look_and_write(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* health, bool known,
+                    bool* bad) {
   Writing writing;
   if (!writing.ok) return false;
   uint64_t began = now_ns();
   what = guard::closer(what, tensor.elements);
-  if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, health);
+  if (what >= kCurt && !known) look(tensor.data, tensor.elements, tensor.dtype, what, health);
   if (health->first_bad != ~0ull && guard::on() && what < kFull) {
     what = kFull;  // somebody will ask about a bad tensor, so record it in full
     look(tensor.data, tensor.elements, tensor.dtype, what, health);
@@ -202,14 +203,15 @@ bool look_and_write(const TensorView& tensor, int what, const Where& where, uint
 
 int64_t step_now() { return training_step.load(std::memory_order_relaxed); }
 
-bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
-  Health health;
+bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* given, bool known) {
+  Health own;
+  Health& health = given ? *given : own;
   bool bad = false;
   uint64_t asked = breaks::asked(where.tensor);
   uint32_t series = tensor.data || !tensor.elements ? watches::asked(where.tensor) : 0;
   what = watches::closer(breaks::closer(what, asked), series);
   if (where.kind == kGraph && !has_room_for_buffer(what, where)) buffers::saw(tensor, where, flags);
-  if (!look_and_write(tensor, what, where, flags, &health, &bad)) return bad;
+  if (!look_and_write(tensor, what, where, flags, &health, known, &bad)) return bad;
   if (series) {
     Writing writing;
     if (writing.ok) watches::saw(series, tensor, where, health);

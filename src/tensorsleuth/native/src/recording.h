@@ -43,7 +43,9 @@ bool recording(uint64_t session);
 uint64_t bad_rows();  // recorded so far, of all recordings of this process
 // The current training step.
 int64_t step_now();
-bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // returns whether it is bad
+// Returns whether it is bad. `health`: what is in it if `known`, else this function fills it in.
+bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0, Health* health = nullptr,
+          bool known = false);
 // `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 // `moments`: min, max, mean, std, first_bad.
 void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where);

@@ -20,6 +20,7 @@ from tensorsleuth.recording.settings import Settings
 from tensorsleuth.recording.tensorflow import internals as tf
 
 CALL_ARGUMENT = "sleuth_call"
+ARGUMENT_OP = "Argument"  # our own name for the op that gives an argument
 DT_INT64 = 9
 DO_NOT_LOOK = 255
 GraphModes = Callable[[str, int, str], Mode | None]
@@ -169,6 +170,7 @@ class InPlaceProber:
                 continue
             probes.append(_probe(source, tensor, dtype, device, look, probe_context))
             probes[-1].attr["hold"].i = hold
+            probes[-1].attr["argument"].i = op == ARGUMENT_OP
             names[source] = f"{probes[-1].name}:y:0"
         redirect(copy, names)
         copy.node_def.extend(probes)
@@ -210,7 +212,7 @@ def probe_candidates(definition: Definition, arguments: bool, called: set[int]) 
     """Yield every tensor that may get a probe: its number, its name, and its op's type, dtype and device."""
     if arguments:
         for number, argument in enumerate(definition.proto.signature.input_arg):
-            yield number, argument.name, "Argument", argument.type, ""
+            yield number, argument.name, ARGUMENT_OP, argument.type, ""
     for number, node in enumerate(definition.proto.node_def):
         if number in called:
             continue

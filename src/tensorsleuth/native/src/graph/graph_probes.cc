@@ -33,14 +33,14 @@ string attribute(string_view name, uint32_t field, uint64_t value) {
   return entry;
 }
 
-string make_probe(const string& name, const string& source, string_view device, Output output, uint32_t tensor,
+string make_probe(const string& name, const string& source, const Node& probed, Output output, uint32_t tensor,
                   const WatchedFunction& function) {
   constexpr uint32_t kInt = 3, kType = 6;  // fields of AttrValue
   string node;
   wire::put_bytes(&node, 1, name);
   wire::put_bytes(&node, 2, "SleuthProbe");
   wire::put_bytes(&node, 3, source);
-  if (!device.empty()) wire::put_bytes(&node, 4, device);
+  if (!probed.device.empty()) wire::put_bytes(&node, 4, probed.device);
   wire::put_bytes(&node, 5, attribute("T", kType, uint64_t(output.dtype)));
   wire::put_bytes(&node, 5, attribute("session", kInt, function.session));
   if (function.run) wire::put_bytes(&node, 5, attribute("run", kInt, function.run));
@@ -48,7 +48,8 @@ string make_probe(const string& name, const string& source, string_view device, 
   wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(output.look)));
   wire::put_bytes(&node, 5, attribute("dtype", kInt, uint64_t(output.dtype)));
   if (output.hold) wire::put_bytes(&node, 5, attribute("hold", kInt, output.hold));
-  wire::put_bytes(&node, 5, attribute("device", kInt, uint64_t(device_number(device))));
+  wire::put_bytes(&node, 5, attribute("device", kInt, uint64_t(device_number(probed.device))));
+  if (probed.op == "_Arg") wire::put_bytes(&node, 5, attribute("argument", kInt, 1));
   return node;
 }
 
@@ -168,7 +169,7 @@ bool add_probes(string_view bytes, string* out) {
       while (!names.insert(name).second) name += "_again";  // the optimizer may have copied the node
       probes.emplace(source, name);
       if (output.look < kNotItself) function->tensors.insert(tensor);
-      made.push_back(make_probe(name, source, node.device, output, tensor, *function));
+      made.push_back(make_probe(name, source, node, output, tensor, *function));
     }
   }
   if (made.empty()) return false;

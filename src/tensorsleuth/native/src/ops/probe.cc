@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "files/buffers.h"
 #include "files/op_ends.h"
@@ -17,6 +18,7 @@
 #include "observers/guard.h"
 #include "observers/layer_stats.h"
 #include "observers/watches.h"
+#include "ops/repeated_tensor.h"
 #include "ops/replay_inputs.h"
 #include "ops/tensor_view.h"
 #include "ops/tf_abi.h"
@@ -30,9 +32,10 @@ struct Probe {
   uint64_t session;
   uint32_t tensor;
   int look, dtype;
-  uint32_t flags;  // the device, see rows.h
-  uint32_t hold;   // the slot to keep the tensor in; 0: do not keep it
-  uint64_t run;    // of a session: the number of its graph; 0 in a function
+  uint32_t flags;                            // the device, see rows.h
+  uint32_t hold;                             // the slot to keep the tensor in; 0: do not keep it
+  uint64_t run;                              // of a session: the number of its graph; 0 in a function
+  std::unique_ptr<RepeatedTensor> repeated;  // for an argument of a function of a dataset
 };
 
 struct Status {
@@ -61,7 +64,8 @@ void* create(TF_OpKernelConstruction* construction) {
                    int(attribute(construction, "dtype")),
                    uint32_t(attribute(construction, "device")) << kDeviceShift,
                    uint32_t(attribute(construction, "hold")),
-                   uint64_t(attribute(construction, "run"))};
+                   uint64_t(attribute(construction, "run")),
+                   attribute(construction, "argument") ? std::make_unique<RepeatedTensor>() : nullptr};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -106,13 +110,35 @@ void keep(TF_OpKernelContext* context, uint64_t tf_step, uint32_t slot) {
   again.tensor = nullptr;
 }
 
+// Nobody else looks at this tensor, so a row for it needs no more than what is known.
+bool is_plain(const Probe& probe) {
+  return !breaks::asked(probe.tensor) && !watches::asked(probe.tensor) && !inside::asked(probe.tensor) && !guard::on();
+}
+
+bool note_argument(TF_OpKernelContext* context, const TensorView& view, const Where& where, uint32_t flags,
+                   const Probe& probe) {
+  Health health;
+  bool known = is_plain(probe) && probe.repeated->knows(view, probe.look, &health);
+  bool bad = note(view, probe.look, where, probe.flags | flags, &health, known);
+  if (!known && is_plain(probe))
+    probe.repeated->saw(view, probe.look, health, [&] {
+      Input again(context, 0);
+      TF_Tensor* taken = again.tensor;
+      again.tensor = nullptr;
+      return taken;
+    });
+  return bad;
+}
+
 // Returns false if the guard must stop the graph after this tensor.
 bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& probe) {
   Where where = place_of(context, probe);
   bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // step ids of functions can be any number
   if (probe.run) where.step = runs::join(probe.run, where.step);
   if (probe.run && where.step == runs::kUnwatched) return true;
-  bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0u));
+  uint32_t flags = steady ? kSteady : 0u;
+  bool bad = probe.repeated ? note_argument(context, view_of(tensor), where, flags, probe)
+                            : note(view_of(tensor), probe.look, where, probe.flags | flags);
   bool others = breaks::asked(probe.tensor) & breaks::kNotGuards || watches::not_guards(probe.tensor);
   return !(bad && where.step && guard::strict() && !others);
 }
@@ -228,7 +254,7 @@ void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 TF_OpDefinitionBuilder* op(const char* name) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
   for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0",
-                           "hold: int = 0", "run: int = 0"})
+                           "hold: int = 0", "run: int = 0", "argument: int = 0"})
     TF_OpDefinitionBuilderAddAttr(builder, attr);
   return builder;
 }
@@ -292,3 +318,8 @@ __attribute__((constructor)) void publish_all() {
 
 }  // namespace
 }  // namespace sleuth
+
+// Returns how many rows were written without reading the tensor again.
+extern "C" __attribute__((visibility("default"))) uint64_t sleuth_repeated_rows() {
+  return sleuth::repeated_rows.load();
+}
