@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tensorflow as tf
-from tests.compat.looking import in_graph
+from tests.compat.looking import in_graph, marked
 
 import tensorsleuth
+from tensorsleuth.core.replay_outcome import ReplayOutcome
 from tensorsleuth.native import loader
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
 PACKAGE = str(Path(tensorsleuth.__file__).parent)
-MAX_PYTHON_CALLS = 42  # of our functions, in a call of a watched function
+MAX_PYTHON_CALLS, MAX_IN_FLIGHT = 42, 80  # of our functions, in a call of a watched function
 
 
 def python_calls(action: Callable[[], Any]) -> int:
@@ -51,7 +53,7 @@ def with_variables(count: int) -> Callable[[], Any]:
 
 def steady_calls(count: int) -> int:
     step = with_variables(count)
-    for _ in range(12):  # the first calls prepare the copy
+    for _ in range(12):  # the first calls prepare the copy, and FLIGHT reads all variables after each
         step()
     return min(python_calls(step) for _ in range(3))
 
@@ -61,6 +63,13 @@ def test_a_call_takes_few_python_calls_however_many_variables_it_has(recorded: R
     for count in (2, 40):
         recorded(lambda count=count: few.append(steady_calls(count)), inside_every=0)
     assert few[0] == few[1] <= MAX_PYTHON_CALLS
+
+
+def test_a_call_in_flight_takes_few_python_calls_too(recorded: Recorded) -> None:
+    few: list[int] = []
+    for count in (2, 40):
+        recorded(lambda count=count: few.append(steady_calls(count)), mode="FLIGHT")
+    assert few[0] == few[1] <= MAX_IN_FLIGHT
 
 
 def test_an_array_that_a_dataset_passes_again_and_again_is_read_once(recorded: Recorded) -> None:
@@ -94,3 +103,48 @@ def test_another_array_at_the_same_place_is_read(recorded: Recorded) -> None:
     trace = recorded(program)
     largest = [float(look.row["max"]) for look in in_graph(trace, "Argument") if look.row["kind"]]
     assert sorted(largest) == [float(number) for number in range(40)]
+
+
+# ---- the mode FLIGHT
+
+
+def test_in_flight_a_plain_function_runs_as_it_is(tmp_path: Path) -> None:
+    step = with_variables(3)
+    with tensorsleuth.record(tmp_path, mode="FLIGHT") as recording:
+        step()
+        assert recording.recorder is not None
+        functions = recording.recorder.functions
+        names = list(functions._untouched)
+        assert names and all(functions.watched_copy(name, lambda: None) is None for name in names)
+
+
+def test_in_flight_variables_are_read_after_some_calls(recorded: Recorded) -> None:
+    step, calls = with_variables(3), 200
+    trace = recorded(lambda: [step() for _ in range(calls)], mode="FLIGHT")
+    reads = [op for op in trace.processes[0].catalogue.eager.values() if op.type == "ReadVariableOp"]
+    rows = trace.events[np.isin(trace.events["tensor"], [op.first_tensor for op in reads])]
+    # The first 8 calls, every 8th up to the 64th, every 32nd later, and the last.
+    assert len(rows) <= 3 * (8 + 7 + 4 + 1)
+
+
+def written_late(bad_at: int) -> None:
+    """One call makes a weight infinite, and nothing that a function returns shows it."""
+    weight = tf.Variable(1.0)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        weight.assign_add(tf.math.log(x))  # into the weight
+        return x
+
+    for number in range(30):
+        step(tf.constant(0.0 if number == bad_at else 1.0))
+
+
+@pytest.mark.parametrize("bad_at", [18, 24, 28])  # after 28 no reading would follow, but the recording ends
+def test_in_flight_a_bad_weight_is_led_back_to_the_call_that_wrote_it(recorded: Recorded, bad_at: int) -> None:
+    trace = recorded(lambda: written_late(bad_at), mode="FLIGHT")
+    outcomes = [replay.outcome for replay in trace.processes[0].catalogue.replays.values()]
+    assert outcomes and set(outcomes) == {ReplayOutcome.AGAIN}
+    found = tensorsleuth.diagnose(trace).findings[0]
+    assert (found.cause, found.line) == ("log-zero", marked("into the weight"))
+    assert len([look for look in in_graph(trace, "Log") if look.bad]) == 1

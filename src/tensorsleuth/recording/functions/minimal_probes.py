@@ -10,16 +10,14 @@ from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import GraphModes, Selection
 
 
-def minimal_selection(selection: Selection, writes: bool) -> Selection:
-    """Return the few tensors to check in a replayable function; `writes` adds its writes to variables."""
-    return MinimalSelection(selection.settings, writes)
+def minimal_selection(selection: Selection) -> Selection:
+    """Return the few tensors to check in a replayable function."""
+    return MinimalSelection(selection.settings)
 
 
 @dataclass(frozen=True)
 class MinimalSelection(Selection):
-    """Selects only tensors that leave a function but are not its results, such as writes to variables."""
-
-    writes: bool
+    """Selects only tensors that leave a function inside of something else. Python checks results and variables."""
 
     @property
     def notes_op_ends(self) -> bool:
@@ -34,8 +32,5 @@ class MinimalSelection(Selection):
         return look
 
     def _leaving(self, definition: Definition) -> list[str]:
-        nodes = (node for node in definition.proto.node_def if self._takes_away(node.op))
+        nodes = (node for node in definition.proto.node_def if node.op in ops.OPAQUE_WRAPPERS)
         return [text for node in nodes for text in node.input if not text.startswith("^")]
-
-    def _takes_away(self, op: str) -> bool:
-        return op in ops.OPAQUE_WRAPPERS or (self.writes and ops.writes_variables(op))

@@ -46,7 +46,7 @@ class WatchedFunctions:
         self.keeps_all_inputs = False  # keep the inputs of every call, because a user may save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
-        self._checked_writes: dict[str, bool] = {}
+        self._checked_rarely: dict[str, bool] = {}
         self._described: dict[str, WatchedCopy | None] = {}  # functions that run unchanged
         self._copies: dict[tuple[str, str], WatchedCopy | None] = {}
         self._in_datasets: set[str] = set()  # functions of datasets, whose copies stay as long as the dataset may live
@@ -110,13 +110,13 @@ class WatchedFunctions:
         """Return whether a replay after the call finds what happened in a function."""
         return self._is_untouched(name) or self.outline(name).compiled
 
-    def checks_writes(self, name: str) -> bool:
-        """Return whether probes check the values that a replayable function writes to variables."""
-        if name not in self._checked_writes:
-            self._checked_writes[name] = (
+    def checks_rarely(self, name: str) -> bool:
+        """Return whether some calls of a replayable function suffice to check the variables that it writes."""
+        if name not in self._checked_rarely:
+            self._checked_rarely[name] = (
                 self._is_flight_mode and not tf.autoclusters() and not self.outline(name).compiled
             )
-        return self._checked_writes[name]
+        return self._checked_rarely[name]
 
     def _is_untouched(self, name: str) -> bool:
         """Return whether a function runs without probes: in the mode FLIGHT, or if XLA clusters ops automatically.
@@ -153,9 +153,8 @@ class WatchedFunctions:
         return self._copier(name, use).copy_root(name, graph)
 
     def _needs_probes(self, name: str) -> bool:
-        """Return whether a replayable function has tensors to keep or to check."""
-        outline = self.outline(name)
-        return outline.needs_copy or (bool(outline.written_arguments) and self.checks_writes(name))
+        """Return whether a replayable function has tensors to keep, or results that only a probe can check."""
+        return self.outline(name).needs_copy
 
     def _copier(self, name: str, use: str) -> FunctionCopier:
         prober = self._prober.fallback() if self._is_passed_over(name, use) else self._prober
@@ -169,7 +168,7 @@ class WatchedFunctions:
         untouched = self._is_untouched(name)
         if untouched:
             self._selection.note_refused(name, "it is not recorded inside until a call goes bad")
-        selection = minimal_selection(self._selection, self.checks_writes(name)) if untouched else self._selection
+        selection = minimal_selection(self._selection) if untouched else self._selection
         return CallCopier(self.library, prober, selection, untouched, self.keeps_inputs(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
@@ -204,7 +203,7 @@ class WatchedFunctions:
                 self._copies.pop((name, use), None)
             self._in_datasets.discard(name)
             self._untouched.pop(name, None)
-            self._checked_writes.pop(name, None)
+            self._checked_rarely.pop(name, None)
             self._described.pop(name, None)
             self._copies_to_remove += self.library.forget(name)
         self._remove_copies()

@@ -8,6 +8,7 @@ hold references to all of these, and drop them if the call produced nothing bad.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.recording.functions.function_outline import FunctionOutline
 from tensorsleuth.recording.functions.watched_functions import WatchedFunctions
+from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.observer import FunctionCall, Observers
 from tensorsleuth.recording.replay.free_memory import free_memory
 from tensorsleuth.recording.replay.read_interval import ReadInterval
@@ -29,12 +31,18 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_REPLAYS = 8  # of one function
 MAX_SAME_REPLAYS = 2  # of calls of one function with the same bad variables and outputs
-_CallVariables = tuple[
-    VariableArguments, VariableArguments
-]  # all variables of a function, and the float ones that it writes
 
 
 @dataclass(frozen=True)
+class CallVariables:
+    """The arguments of a function that are variables."""
+
+    every: VariableArguments
+    written: VariableArguments  # the float ones that the function writes
+    others: tuple[int, ...]  # the arguments that are no variables
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayableCall:
     """The start of one call."""
 
@@ -48,6 +56,7 @@ class ReplayableCall:
     bad_before: int
     earlier: tuple[EarlierCall, ...]  # the calls since the variables had these values
     snapshot: VariableSnapshot  # the source of these values
+    other_arguments: tuple[int, ...] = ()  # those that are no variables
 
 
 class ReplayBuffer:
@@ -69,7 +78,7 @@ class ReplayBuffer:
         self.replayer = replayer
         self._observers = observers
         self._lock = threading.Lock()
-        self._variables: dict[str, _CallVariables | None] = {}
+        self._variables: dict[str, CallVariables | None] = {}
         replay_store.clear()
         self._snapshots = VariableSnapshots(replay_store)
         self._read_intervals: defaultdict[str, ReadInterval] = defaultdict(ReadInterval)
@@ -83,48 +92,86 @@ class ReplayBuffer:
         outline = self._functions.outline(name)
         kind = self._variables_of(name, outline, inputs)
         if kind is None:
-            self._snapshots.drop_all()  # the call may write any variable
+            self._settle_all()  # the call may write any variable
             return None
-        variables, written = kind
-        snapshot = self._snapshot(name, variables, written, inputs)
+        snapshot = self._snapshot(name, kind, inputs)
         self._under_way.add(number)
         before = snapshot.values, self.store.bad_count(), tuple(snapshot.calls), snapshot
-        return ReplayableCall(name, find, inputs, outline, variables, written, *before)
+        return ReplayableCall(name, find, inputs, outline, kind.every, kind.written, *before, kind.others)
 
-    def _snapshot(
-        self, name: str, variable_arguments: VariableArguments, written: VariableArguments, inputs: Sequence[Any]
-    ) -> VariableSnapshot:
-        self._snapshots.drop_written(name, frozenset(handle._id for handle in written.handles(inputs)))
+    def _snapshot(self, name: str, variables: CallVariables, inputs: Sequence[Any]) -> VariableSnapshot:
+        """Return a snapshot with the variables' values: the latest one if it is still usable, else a new one."""
+        for other in self._snapshots.sharing(name, variables.written, inputs):
+            self._settle(other)
         if self._under_way:  # another running call may write any variable at any time
-            self._snapshots.drop_all()
-        if self._under_way or not self._functions.checks_writes(name):
-            return VariableSnapshot(variable_arguments.read(inputs))
-        return self._snapshots.before_call(name, variable_arguments, inputs)
+            self._settle_all()
+        if self._under_way or not self._functions.checks_rarely(name):
+            return VariableSnapshot(variables.every.read(inputs))
+        latest = self._snapshots.usable(name, variables.every, inputs)
+        if latest is None:
+            self._settle(name)
+            latest = self._snapshots.take(name, variables.every, inputs, variables.every.read(inputs))
+        return latest
 
     def end(self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any]) -> None:
         """Check a call that returned, and replay it if anything in it went bad."""
         if not self._needs_check(call, replayable_call, raised=False):
             return
+        name = replayable_call.name
         floats = {at: tensor for at, tensor in enumerate(outputs) if is_float(tensor._datatype_enum())}
         bad = {-1 - at for at, tensor in floats.items() if self.store.any_bad([tensor])}
         something = bool(bad) or self.store.bad_count() != replayable_call.bad_before
-        if something or self._is_due(replayable_call, floats.values()):
-            bad |= self._readings.note(replayable_call, call.place)
-        if (bad or something) and self._is_news(replayable_call.name, frozenset(bad)):
-            self.replayer.replay(call, replayable_call, outputs, bool(bad))
-            self._snapshots.drop(replayable_call.name)
+        values = None
+        if something or self._is_due(call, replayable_call, floats.values()):
+            values = replayable_call.variables.read(replayable_call.inputs)
+            bad |= self._note_values(call, replayable_call, values)
+        if bad or something:
+            self._replay(call, replayable_call, outputs, bad)
+            self._snapshots.drop(name)
+            return
+        if replayable_call.outline.compiled and any(wants(call) for wants in self._observers.wants_replay):
+            self.replayer.inspect(call, replayable_call)
+        if not self._snapshots.is_latest(name, replayable_call.snapshot):
+            self.store.drop(call.number)
+        elif values is None:
+            self._snapshots.add_call(call, replayable_call, self.replayer.step())
         else:
-            if replayable_call.outline.compiled and any(wants(call) for wants in self._observers.wants_replay):
-                self.replayer.inspect(call, replayable_call)
-            self._snapshots.add_call(
-                replayable_call.name, call.number, replayable_call.inputs, replayable_call.snapshot
-            )
+            self.store.drop(call.number)
+            self._snapshots.take(name, replayable_call.variables, replayable_call.inputs, values)
 
-    def _is_due(self, replayable_call: ReplayableCall, outputs: Iterable[Any]) -> bool:
+    def _note_values(self, call: FunctionCall, replayable_call: ReplayableCall, values: Sequence[Any]) -> set[int]:
+        """Record the values of the variables that a call wrote. Return the indices of those that are bad."""
+        written = replayable_call.variables.among(values, replayable_call.written)
+        return self._readings.note(replayable_call, call.place, written)
+
+    def _replay(
+        self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any], bad: set[int]
+    ) -> None:
+        if self._is_news(replayable_call.name, frozenset(bad)):
+            self.replayer.replay(call, replayable_call, outputs, bool(bad))
+
+    def _is_due(self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Iterable[Any]) -> bool:
         """Return whether to read the variables that a call wrote, although nothing bad was seen."""
-        return not self._functions.checks_writes(replayable_call.name) or self._read_intervals[
-            replayable_call.name
-        ].is_due(outputs)
+        name = replayable_call.name
+        if not self._functions.checks_rarely(name) or not self._snapshots.is_latest(name, replayable_call.snapshot):
+            return True
+        is_due = self._read_intervals[name].is_due(time.monotonic_ns() - call.began, outputs)
+        return is_due or replayable_call.snapshot.bytes_left <= 0
+
+    def _settle_all(self) -> None:
+        for name in self._snapshots.names():
+            self._settle(name)
+
+    def _settle(self, name: str) -> None:
+        """Check the variables that the calls since a snapshot wrote, before the snapshot is dropped."""
+        snapshot = self._snapshots.of(name)
+        if snapshot is not None and snapshot.latest is not None:
+            call, replayable_call = snapshot.latest
+            values = replayable_call.variables.read(replayable_call.inputs)
+            bad = self._note_values(call, replayable_call, values)
+            if bad:
+                self._replay(call, replayable_call, (), bad)
+        self._snapshots.drop(name)
 
     def _needs_check(self, call: FunctionCall, replayable_call: ReplayableCall, raised: bool) -> bool:
         """Finish a call, and save it if a user asked for that. Return whether it may need a replay."""
@@ -148,7 +195,8 @@ class ReplayBuffer:
         return True
 
     def close(self) -> None:
-        """Drop all that is kept."""
+        """Check the latest calls, and drop all that is kept."""
+        harmless(self._settle_all)
         self._snapshots.drop_all()
         self.store.clear()
 
@@ -169,21 +217,23 @@ class ReplayBuffer:
 
     def _variables_of(
         self, name: str, function_outline: FunctionOutline, inputs: Sequence[Any]
-    ) -> _CallVariables | None:
+    ) -> CallVariables | None:
         if name not in self._variables:
             self._variables[name] = self._find_variables(name, function_outline, inputs)
         return self._variables[name]
 
     def _find_variables(
         self, name: str, function_outline: FunctionOutline, inputs: Sequence[Any]
-    ) -> _CallVariables | None:
+    ) -> CallVariables | None:
         variables = variables_among(inputs)
         why_not = function_outline.why_not_replayable or self._too_large(variables, inputs)
         if why_not:
             why, writes = f"it cannot be run again: {why_not}", bool(function_outline.written_arguments)
             self._catalog.not_covered(f"the inside of {name}", why, unseen=writes)
             return None
-        return variables, variables.floats().only(function_outline.written_arguments)
+        written = variables.floats().only(function_outline.written_arguments)
+        others = set(range(len(inputs))) - set(variables.arguments)
+        return CallVariables(variables, written, tuple(sorted(others)))
 
     def _too_large(self, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> str | None:
         """Return a reason if the memory cannot hold the variables' values from before and after the call."""

@@ -70,7 +70,7 @@ class Replayer:
         self._sink = sink
         self._keeper = replay_store
         self._saver = step_saver
-        self._step = step  # returns the current training step
+        self.step = step  # returns the current training step
         self._lock = threading.Lock()
 
     def save(self, call: FunctionCall, replayable_call: ReplayableCall, raised: bool) -> None:
@@ -78,7 +78,7 @@ class Replayer:
         with self._lock:
             replayable_call = self._rewind(call, replayable_call)
             if self._saver is not None:
-                harmless(self._saver.save, call, replayable_call, self._step(), raised)
+                harmless(self._saver.save, call, replayable_call, self.step(), raised)
 
     def replay(
         self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any] | None, sure: bool
@@ -86,9 +86,9 @@ class Replayer:
         """Replay a call. `outputs` is its result, None if it raised. `sure` says that outputs or variables were bad."""
         with self._lock:
             try:
-                replayable_call = self._rewind(call, replayable_call)
+                replayable_call = self._rewind(call, replayable_call, finds_first=True)
                 if self._saver is not None and sure:
-                    harmless(self._saver.save, call, replayable_call, self._step(), outputs is None)
+                    harmless(self._saver.save, call, replayable_call, self.step(), outputs is None)
                 return self._replay(call, replayable_call, outputs, sure)
             finally:
                 self._keeper.forget()
@@ -118,10 +118,11 @@ class Replayer:
         what = {"call": call.number, "op": 0, "type": call.name, "message": str(error), "inputs": inputs}
         self._catalog.hidden_failure(what)
 
-    def _rewind(self, call: FunctionCall, replayable_call: ReplayableCall) -> ReplayableCall:
+    def _rewind(self, call: FunctionCall, replayable_call: ReplayableCall, finds_first: bool = False) -> ReplayableCall:
         """Return a call with its variables' values from before it, and rewind its outside inputs.
 
-        If the calls since the snapshot fail to run again, the result still lists them as `earlier`.
+        If the calls since the snapshot fail to run again, the result still lists them as `earlier`. `finds_first` also
+        replays the first of them that wrote a bad value, because variables are not checked after every call.
         """
         watched = (
             self._functions.replay_copy(replayable_call.name, replayable_call.find_graph)
@@ -131,11 +132,25 @@ class Replayer:
         try:
             for earlier in replayable_call.earlier if watched is not None else ():
                 values = self._run_earlier(call, replayable_call, earlier, watched.name)  # type: ignore[union-attr]
+                written = replayable_call.variables.among(values, replayable_call.written)
+                if finds_first and self._keeper.any_bad(written):
+                    self._replay_earlier(call, replayable_call, earlier)
+                    finds_first = False
                 replayable_call = replace(replayable_call, values=values, earlier=replayable_call.earlier[1:])
         except tf.TensorFlowErrors:
             pass
         self._keeper.rewind(call.number)
         return replayable_call
+
+    def _replay_earlier(self, call: FunctionCall, replayable_call: ReplayableCall, earlier_call: EarlierCall) -> None:
+        """Replay the first call that wrote a bad value, in place of the later one that noticed it."""
+        first = replace(call, number=earlier_call.number, inputs=earlier_call.inputs)
+        replayable = replace(replayable_call, inputs=earlier_call.inputs, earlier=())
+        self._keeper.rewind(earlier_call.number)
+        if self._saver is not None:
+            harmless(self._saver.save, first, replayable, earlier_call.step, False)
+        self._keeper.rewind(0)
+        self._replay(first, replayable, (), True)
 
     def _run_earlier(
         self, call: FunctionCall, replayable_call: ReplayableCall, earlier_call: EarlierCall, watched: str

@@ -1,32 +1,37 @@
 """Variables of a replayable function before a call: read at intervals, and recomputed for the calls between.
 
-If somebody holds the old value of a variable, TensorFlow copies it before a write in place. A snapshot that serves
-several calls costs one copy for all of them. To get the values before a later call, the replayer runs the earlier calls
-again. This works only if nobody else writes these variables in between.
+A reading takes as long as a short step. And if somebody holds the old value of a variable, TensorFlow copies it before
+a write in place. A snapshot that serves several calls costs one reading and one copy for all of them. To get the values
+before a later call, the replayer runs the earlier calls again. This works only if nobody else writes these variables in
+between.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.core.dtypes import RESOURCE
+from tensorsleuth.recording.observer import FunctionCall
 from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.replay.variable_state import VariableArguments
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MAX_CALLS = 8
+if TYPE_CHECKING:
+    from tensorsleuth.recording.replay.replay_buffer import ReplayableCall
+
 MAX_KEPT_BYTES = 64 << 20  # the most bytes of inputs that are kept for the calls since a snapshot
-MIN_SNAPSHOT_BYTES = 1 << 20  # a copy of fewer bytes takes no noticeable time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EarlierCall:
     """A call that ended well after the snapshot was taken."""
 
     number: int
     inputs: Sequence[Any]
+    step: int
 
 
 @dataclass
@@ -34,17 +39,18 @@ class VariableSnapshot:
     """The values of a function's variables, and the calls since."""
 
     values: Sequence[Any]
-    handles: frozenset[int] = frozenset()  # of the variables
+    handles: Sequence[Any] = ()  # of the variables
     eager_writes: int = -1  # the number of eager ops that had written a variable
     bytes_left: int = 0  # how many more bytes of inputs may be kept
     calls: list[EarlierCall] = field(default_factory=list)
+    latest: tuple[FunctionCall, ReplayableCall] | None = None  # the last of these calls
 
-    def is_usable(self, handles: frozenset[int], writes: int) -> bool:
+    def is_usable(self, handles: Sequence[Any], writes: int) -> bool:
         return (
             self.bytes_left > 0
-            and len(self.calls) < MAX_CALLS
             and self.eager_writes == writes
-            and self.handles == handles
+            and len(self.handles) == len(handles)
+            and all(map(operator.is_, self.handles, handles))
         )
 
 
@@ -55,31 +61,48 @@ class VariableSnapshots:
         self._keeper = replay_store
         self._last: dict[str, VariableSnapshot] = {}
 
-    def before_call(self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> VariableSnapshot:
-        """Return a snapshot with the variables' values: the latest one if it is still usable, else a new one."""
-        handles = frozenset(handle._id for handle in variable_arguments.handles(inputs))
+    def usable(
+        self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any]
+    ) -> VariableSnapshot | None:
+        """Return the latest snapshot of a function if it still tells the values before a call with these inputs."""
         last = self._last.get(name)
-        if last is not None and last.is_usable(handles, self._keeper.eager_writes()):
-            return last
+        handles = variable_arguments.handles(inputs)
+        return last if last is not None and last.is_usable(handles, self._keeper.eager_writes()) else None
+
+    def take(
+        self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any], values: Sequence[Any]
+    ) -> VariableSnapshot:
+        """Keep the variables' current values for the calls from now on."""
         self.drop(name)
-        values = variable_arguments.read(inputs)
-        if sum(map(tf.bytes_of, values)) < MIN_SNAPSHOT_BYTES:
-            return VariableSnapshot(values)
-        self._last[name] = VariableSnapshot(values, handles, self._keeper.eager_writes(), MAX_KEPT_BYTES)
-        return self._last[name]
+        handles = variable_arguments.handles(inputs)
+        snapshot = VariableSnapshot(values, handles, self._keeper.eager_writes(), MAX_KEPT_BYTES)
+        self._last[name] = snapshot
+        return snapshot
 
-    def add_call(self, name: str, number: int, inputs: Sequence[Any], variable_snapshot: VariableSnapshot) -> None:
+    def is_latest(self, name: str, variable_snapshot: VariableSnapshot) -> bool:
+        return self._last.get(name) is variable_snapshot
+
+    def add_call(self, call: FunctionCall, replayable_call: ReplayableCall, step: int) -> None:
         """Add a call that ended well, so that the next call may use the same snapshot."""
-        if self._last.get(name) is not variable_snapshot:
-            self._keeper.drop(number)
-            return
-        variable_snapshot.calls.append(EarlierCall(number, inputs))
-        variable_snapshot.bytes_left -= sum(map(_kept_bytes, inputs)) + self._keeper.bytes(number)
+        snapshot = replayable_call.snapshot
+        inputs = [replayable_call.inputs[at] for at in replayable_call.other_arguments]
+        snapshot.bytes_left -= sum(map(_kept_bytes, inputs)) + self._keeper.bytes(call.number)
+        snapshot.calls.append(EarlierCall(call.number, replayable_call.inputs, step))
+        snapshot.latest = call, replayable_call
 
-    def drop_written(self, name: str, handles: frozenset[int]) -> None:
-        """Drop the snapshots of other functions with these variables, because a function is about to write them."""
-        for other in [other for other, last in self._last.items() if other != name and last.handles & handles]:
-            self.drop(other)
+    def sharing(self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> list[str]:
+        """Return the other functions whose snapshots have some of these variables."""
+        others = [other for other in self._last if other != name]
+        if not others:
+            return []
+        written = {id(handle) for handle in variable_arguments.handles(inputs)}
+        return [other for other in others if any(id(handle) in written for handle in self._last[other].handles)]
+
+    def of(self, name: str) -> VariableSnapshot | None:
+        return self._last.get(name)
+
+    def names(self) -> list[str]:
+        return list(self._last)
 
     def drop(self, name: str) -> None:
         """Drop a snapshot and the inputs of the calls since."""
@@ -88,7 +111,7 @@ class VariableSnapshots:
             self._keeper.drop(call.number)
 
     def drop_all(self) -> None:
-        for name in list(self._last):
+        for name in self.names():
             self.drop(name)
 
 

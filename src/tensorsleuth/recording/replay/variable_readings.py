@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,8 @@ class VariableReadings:
         self._keeper = replay_store
         self._ops: dict[tuple[int, int], tuple[Any, Any]] = {}
 
-    def note(self, flight: Any, op_site: OpSite) -> set[int]:
-        """Record the variables that a call wrote, and return the indices of those that are bad now."""
-        values = flight.written.read(flight.inputs)
+    def note(self, flight: Any, op_site: OpSite, values: Sequence[Any]) -> set[int]:
+        """Record the variables that a call wrote, with these values. Return the indices of those that are bad."""
         if not values:
             return set()
         ops, firsts = self._ops_of(op_site, len(values))

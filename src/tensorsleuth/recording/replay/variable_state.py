@@ -34,6 +34,10 @@ class VariableArguments:
         kept = [pair for pair in zip(self.arguments, self.dtypes, strict=True) if pair[0] in arguments]
         return VariableArguments(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
 
+    def among(self, values: Sequence[Any], some: VariableArguments) -> list[Any]:
+        """Return the values of some of these variables."""
+        return [values[self.arguments.index(argument)] for argument in some.arguments]
+
     def read(self, inputs: Sequence[Any]) -> list[Any]:
         """Return their values, which share the variables' memory. A later write goes to new memory."""
         handles = self.handles(inputs)
