@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,6 +149,8 @@ def row_hashes(arrays: list[Array]) -> npt.NDArray[np.uint64]:
 
 def _text_numbers(array: Array) -> npt.NDArray[np.uint64]:
     """Return a hash of each text, the same in every block."""
+    from hashlib import blake2b  # loads OpenSSL
+
     found, places = np.unique(array.astype(str), return_inverse=True)
     each = [
         int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

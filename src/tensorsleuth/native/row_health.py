@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -111,6 +110,8 @@ def _health_in_numpy(flat: Array, each: int, mode: Mode, found: npt.NDArray[Any]
 
 
 def _hash_slowly(rows: Array, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    import hashlib  # loads OpenSSL
+
     for place, row in enumerate(rows):
         seeded = hashlib.blake2b(hashes[place].tobytes() + row.tobytes(), digest_size=8)
         hashes[place] = np.frombuffer(seeded.digest(), np.uint64)[0]

@@ -92,8 +92,9 @@ class StepCalls:
         steps, first = np.unique(last["step"], return_index=True)
         open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
         tensors = last["tensor"][[row for _, row in open_steps]].tolist()
-        known = {root: self._open_call(root, joined) for root in {self._root(tensor) for tensor in set(tensors)}}
-        calls = ((step, known[self._root(tensor)]) for (step, _), tensor in zip(open_steps, tensors))
+        roots = {tensor: self._root(tensor) for tensor in set(tensors)}
+        known = {root: self._open_call(root, joined) for root in set(roots.values())}
+        calls = ((step, known[roots[tensor]]) for (step, _), tensor in zip(open_steps, tensors))
         return {step: call for step, call in calls if call is not None}
 
     def _root(self, number: int) -> int | None:
