@@ -162,3 +162,59 @@ HEALTHY = [
 @pytest.mark.parametrize("name", KERASES)
 def test_nothing_is_said(recorded: Recorded, name: str, program: Callable[[Any], None]) -> None:
     assert told(recorded(lambda: program(kerases.load(name)))) == []
+
+
+# ---- policies, whose labels are the actions that they have chosen
+
+
+def explore(advantage: Callable[[Any, Any], Any], rate: float, function: bool, entropy: float = 0.0) -> None:
+    """REINFORCE; `advantage` says what each action was worth in its state."""
+    generator = np.random.default_rng(5)
+    weights = [tf.Variable(tf.zeros((8, 3))), tf.Variable(tf.zeros(3))]
+
+    def step(states: Any, actions: Any, worth: Any) -> None:
+        with tf.GradientTape() as tape:
+            logits = states @ weights[0] + weights[1]
+            chosen = tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits)
+            spread = tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), 1)
+            loss = tf.reduce_mean(chosen * worth + entropy * spread)
+        for one, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
+            one.assign_sub(rate * gradient)
+
+    run = tf.function(step) if function else step
+    for _ in range(210):
+        states = generator.normal(size=(64, 8)).astype("float32")
+        scores = states @ weights[0].numpy() + weights[1].numpy()
+        actions = (scores + generator.gumbel(size=scores.shape)).argmax(1)
+        run(tf.constant(states), tf.constant(actions), tf.constant(advantage(states, actions).astype("float32")))
+
+
+def always_good(states: Any, actions: Any) -> Any:
+    """One action is a little better, and all are rewarded."""
+    return 20.0 + 20.0 * (actions == 1)
+
+
+def good_in_its_state(states: Any, actions: Any) -> Any:
+    return np.where(actions == states[:, :3].argmax(1), 1.0, -0.5)
+
+
+def policies(trace: Trace) -> list[tuple[str, str]]:
+    found = tensorsleuth.diagnose(trace)
+    return [(one.cause, one.severity) for one in (*found.findings, *found.notes) if one.cause == "policy-collapsed"]
+
+
+@pytest.mark.parametrize("function", [False, True], ids=["eager", "function"])
+def test_a_policy_that_chooses_one_action(recorded: Recorded, function: bool) -> None:
+    def program() -> None:
+        explore(always_good, 0.5, function)
+
+    assert policies(recorded(program)) == [("policy-collapsed", "note")]
+
+
+@pytest.mark.parametrize("function", [False, True], ids=["eager", "function"])
+def test_a_policy_that_explores_or_is_sure_for_a_reason(recorded: Recorded, function: bool) -> None:
+    def program() -> None:
+        explore(good_in_its_state, 2.0, function)
+
+    assert policies(recorded(program)) == []
+    assert policies(recorded(lambda: explore(always_good, 0.05, function, entropy=200.0))) == []

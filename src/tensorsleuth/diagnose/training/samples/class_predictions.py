@@ -54,10 +54,6 @@ class Classifier:
         """Return the samples of the second half of the steps."""
         return [one for one in self.samples if 2 * one.step >= self.last_step]
 
-    def early(self) -> list[Predictions]:
-        """Return the samples of the first quarter of the steps."""
-        return [one for one in self.samples if 4 * one.step <= self.last_step]
-
 
 def classifiers(process: ProcessTrace) -> list[Classifier]:
     """Return the classifiers that a process trains, one label for each sample."""
