@@ -68,8 +68,8 @@ def _finding(training_graph: TrainingGraph, classifier: Classifier, action: int)
     early = np.bincount(joined(classifier.samples[:EARLY_LOOKS], "labels").astype(int))
     why = (
         f"is certain of class {action} in all {total:,} samples of steps {steps} ({100 * certainty:.3g} % on average), "
-        f"and all have that label. The first labels were of {int((early > 0).sum())} classes. If labels are actions that "
-        "the model has chosen, the policy has collapsed. It explores no more, and its gradients are nearly 0"
+        f"and all have that label. The first labels were of {int((early > 0).sum())} classes. If labels are actions "
+        "that the model has chosen, the policy has collapsed. It explores no more, and its gradients are nearly 0"
     )
     return RuleFinding(
         confidence=0.6,
