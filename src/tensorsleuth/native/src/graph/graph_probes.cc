@@ -141,8 +141,13 @@ bool add_probes(string_view bytes, string* out) {
   Probes probes;
   std::vector<string> made;
   std::unordered_set<string> names;
+  std::unordered_set<std::shared_ptr<WatchedFunction>> seen;
+  uint32_t witness = 0;
   for (const Node& node : graph.nodes) {
-    if (auto function = find_function(node.function)) function->probed = true;
+    if (auto function = find_function(node.function)) {
+      function->probed = true;
+      seen.insert(function);
+    }
     bool leaves_loop = node.op == "Exit";
     if (never().count(node.op) && !leaves_loop && !session.reads(node)) continue;
     std::shared_ptr<WatchedFunction> function;
@@ -169,9 +174,11 @@ bool add_probes(string_view bytes, string* out) {
       while (!names.insert(name).second) name += "_again";  // the optimizer may have copied the node
       probes.emplace(source, name);
       if (output.look < kNotItself) function->tensors.insert(tensor);
+      witness = tensor;
       made.push_back(make_probe(name, source, node, output, tensor, *function));
     }
   }
+  for (const auto& function : seen) function->witness = witness;
   if (made.empty()) return false;
   OutputsByOp paired = paired_outputs(graph.nodes);
   for (const Node& node : graph.nodes) wire::put_bytes(out, 1, redirected(node, probes, paired));

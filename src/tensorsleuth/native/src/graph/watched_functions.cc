@@ -18,6 +18,7 @@ namespace {
 
 std::mutex mutex;
 std::unordered_map<string, std::shared_ptr<WatchedFunction>> functions;
+std::unordered_set<uint64_t> kernels;  // the probes that TensorFlow made kernels for: session and tensor
 std::vector<string> devices;
 string shared_folder;
 uint64_t shared_session = 0;
@@ -130,9 +131,16 @@ void forget_function(const string& copy) {
   functions.erase(copy);
 }
 
+void note_kernel(uint64_t session, uint32_t tensor) {
+  std::lock_guard<std::mutex> lock(mutex);
+  kernels.insert(session << 32 | tensor);
+}
+
 bool was_probed(const string& copy) {
   auto function = find_function(copy);
-  return function && function->probed;
+  if (!function || !function->probed) return false;
+  std::lock_guard<std::mutex> lock(mutex);
+  return !function->witness || kernels.count(function->session << 32 | function->witness);
 }
 
 bool has_probe(const string& copy, uint32_t tensor) {

@@ -26,6 +26,7 @@ struct WatchedFunction {
   uint64_t session, run;
   std::unordered_map<std::string, WatchedNode> nodes;
   bool probed = false;
+  uint32_t witness = 0;  // a probe that went into the same graph; TensorFlow discards a graph that it finds invalid
   std::unordered_set<uint32_t> tensors;  // the tensors that have a probe
 };
 
@@ -42,7 +43,8 @@ void share_functions(std::string_view folder, uint64_t session);
 void name_devices(std::string_view lines);  // the logical devices, e.g. "CPU:0\nCPU:1"
 int device_number(std::string_view name);   // from 1; 0 if unknown
 void forget_function(const std::string& copy);
-bool was_probed(const std::string& copy);
+void note_kernel(uint64_t session, uint32_t tensor);  // a probe that is about to run
+bool was_probed(const std::string& copy);             // and the graph with the probes is what runs
 bool has_probe(const std::string& copy, uint32_t tensor);
 std::shared_ptr<WatchedFunction> find_function(std::string_view name);  // null if it is not watched
 bool none_watched();

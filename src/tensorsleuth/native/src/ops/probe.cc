@@ -14,6 +14,7 @@
 
 #include "files/buffers.h"
 #include "files/op_ends.h"
+#include "graph/watched_functions.h"
 #include "observers/breaks.h"
 #include "observers/guard.h"
 #include "observers/layer_stats.h"
@@ -58,14 +59,16 @@ int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
 }
 
 void* create(TF_OpKernelConstruction* construction) {
-  return new Probe{uint64_t(attribute(construction, "session")),
-                   uint32_t(attribute(construction, "tensor")),
-                   int(attribute(construction, "look")),
-                   int(attribute(construction, "dtype")),
-                   uint32_t(attribute(construction, "device")) << kDeviceShift,
-                   uint32_t(attribute(construction, "hold")),
-                   uint64_t(attribute(construction, "run")),
-                   attribute(construction, "argument") ? std::make_unique<RepeatedTensor>() : nullptr};
+  auto* probe = new Probe{uint64_t(attribute(construction, "session")),
+                          uint32_t(attribute(construction, "tensor")),
+                          int(attribute(construction, "look")),
+                          int(attribute(construction, "dtype")),
+                          uint32_t(attribute(construction, "device")) << kDeviceShift,
+                          uint32_t(attribute(construction, "hold")),
+                          uint64_t(attribute(construction, "run")),
+                          attribute(construction, "argument") ? std::make_unique<RepeatedTensor>() : nullptr};
+  note_kernel(probe->session, probe->tensor);
+  return probe;
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
