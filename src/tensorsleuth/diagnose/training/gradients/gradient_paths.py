@@ -65,15 +65,14 @@ class GradientPaths:
         return self.neighbours.node_of(made) if made is not None else None
 
     def _loss_in_function(self, missing: MissingGradient) -> OpNode | None:
-        """Return the op of that name, in a function that Python calls with the variable."""
-        functions = self._process.catalogue.functions
-        for instance, function in self._process.catalogue.called_functions():
+        """Return the op of that name in a function that trains with the variable; of several, one with a gradient."""
+        functions, found = self._process.catalogue.functions, []
+        for instance, function in self.training.instances:
             captures = functions[self.training.root_instance(instance).function].captures.values()
             if any(one.get("uid") == missing.uid for one in captures):
-                for number, node in enumerate(function.nodes):
-                    if node.name == missing.loss:
-                        return OpNode(node.type, instance, function, number)
-        return None
+                nodes = (number for number, node in enumerate(function.nodes) if node.name == missing.loss)
+                found += [OpNode(function.nodes[number].type, instance, function, number) for number in nodes]
+        return next((one for one in found if self.training.begins_gradients(one)), next(iter(found), None))
 
     def frame(self, op_node: OpNode) -> Frame | None:
         site = self.neighbours.site(op_node)
