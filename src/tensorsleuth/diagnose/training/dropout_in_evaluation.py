@@ -13,6 +13,7 @@ from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.core.fit_position import Phase
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.elementwise import COMPARISONS
+from tensorsleuth.core.ops.kinds import CONTROL_FLOW_PASSES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.graph.value_range import range_of
@@ -91,12 +92,26 @@ def _repeats_samples(training_graph: TrainingGraph, calls: list[int], given: lis
 
 
 def _drops(training_graph: TrainingGraph, mask: OpNode) -> bool:
-    """Return whether a mask drops anything: not where the rate is 0, as with a placeholder that is fed 1.0 to keep."""
+    """Return whether a mask drops anything: not where the rate is 0, as with a placeholder that is fed 1.0 to keep.
+
+    Nor in a branch that did not run, as with `training` fed False.
+    """
     around = training_graph.neighbours
+    if not _did_run(training_graph, mask):
+        return False
     compared = [user for user in around.consumers(mask) if user.type in COMPARISONS]
     # TensorFlow computes a rate once that several masks have; the others' is told by what it is computed from
     ranges = [range_of(around, slot[0]) for user in compared for slot in around.input_ops(user) if len(slot) == 1]
     return not any(one is not None and one[1] <= 0 for one in ranges)
+
+
+def _did_run(training_graph: TrainingGraph, mask: OpNode) -> bool:
+    """Return whether a mask was computed in its call, if it is in a branch of either kind of control flow."""
+    call_graph = training_graph.call_graphs.of_call(mask.call)
+    if mask.instance is not None and not training_graph.variables.did_run(mask.instance, call_graph):
+        return False
+    has_switches = mask.function is not None and any(one.type in CONTROL_FLOW_PASSES for one in mask.function.nodes)
+    return not has_switches or bool(training_graph.neighbours.recorded_outputs(mask))
 
 
 def _line(training_graph: TrainingGraph, mask: OpNode) -> Frame | None:
