@@ -17,10 +17,7 @@ from tensorsleuth.recording.tensorflow import internals as private_tf
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
-NOT_ON_215 = pytest.mark.skipif(
-    private_tf.version() < (2, 16),
-    reason="TensorFlow 2.15: who wrote a variable in eager code is not known, and another line is blamed",
-)
+READS_IN_PYTHON = private_tf.version() >= (2, 16)  # else eager ops read variables by themselves, without rows
 
 X = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
 Y = X.sum(1, keepdims=True)
@@ -46,7 +43,6 @@ def train_another_model() -> None:
         healthy.apply_gradients([(gradient(weight), weight)])
 
 
-@NOT_ON_215
 def test_the_optimizer_that_wrote_the_weights_is_blamed(recorded: Recorded) -> None:
     def program() -> None:
         train_another_model()
@@ -56,10 +52,11 @@ def test_the_optimizer_that_wrote_the_weights_is_blamed(recorded: Recorded) -> N
 
     found = first(recorded(program))
     assert (found.cause, found.line) == ("learning-rate", marked("too fast"))
-    assert "learning rate 50)" in found.summary and "from step 3 on" in found.summary
+    assert "a step from step " in found.summary
+    if READS_IN_PYTHON:
+        assert "learning rate 50)" in found.summary and "from step 3 on" in found.summary
 
 
-@NOT_ON_215
 def test_no_optimizer_is_blamed_for_an_update_by_hand(recorded: Recorded) -> None:
     def program() -> None:
         train_another_model()
@@ -130,7 +127,6 @@ def error_gradient(weight: Any) -> Any:
     return tf.matmul(X, tf.matmul(X, weight) - Y, transpose_a=True) / 32.0
 
 
-@NOT_ON_215
 def test_updates_without_a_tape_grow_from_call_to_call(recorded: Recorded) -> None:
     weight = weights()
 
@@ -141,6 +137,40 @@ def test_updates_without_a_tape_grow_from_call_to_call(recorded: Recorded) -> No
     found = first(recorded(program))
     assert (found.cause, found.line) == ("learning-rate", marked("no tape"))
     assert "× a call from call " in found.summary and "at step" not in found.summary
+
+
+def test_a_variable_that_is_set_to_larger_and_larger_values(recorded: Recorded) -> None:
+    weight = weights()
+
+    def program() -> None:
+        for _ in range(60):
+            weight.assign(weight - 20.0 * error_gradient(weight))  # set anew
+
+    found = first(recorded(program))
+    assert (found.cause, found.line) == ("learning-rate", marked("set anew")), found.summary
+
+
+def test_the_layer_that_grows_is_blamed_and_not_one_that_is_trained_beside_it(recorded: Recorded) -> None:
+    weight, calm = weights(), weights()
+
+    def program() -> None:
+        for _ in range(60):
+            calm.assign_sub(0.01 * error_gradient(calm))
+            weight.assign_sub(20.0 * error_gradient(weight))  # the one that grows
+
+    found = first(recorded(program))
+    assert (found.cause, found.line) == ("learning-rate", marked("the one that grows")), found.summary
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.01])
+def test_an_eager_loop_that_converges_is_healthy(recorded: Recorded, rate: float) -> None:
+    weight, optimizer = weights(), keras.optimizers.SGD(rate, momentum=0.5)
+
+    def program() -> None:
+        for _ in range(40):
+            optimizer.apply_gradients([(gradient(weight), weight)])
+
+    assert not tensorsleuth.diagnose(recorded(program)).findings
 
 
 def test_a_loop_without_variables_grows_from_call_to_call(recorded: Recorded) -> None:

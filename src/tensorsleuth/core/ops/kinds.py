@@ -213,6 +213,8 @@ SCATTER_WRITES = frozenset(
     + [f"ScatterNd{what}" for what in ("Update", "Add", "Sub", "Min", "Max")]
 )
 
+AMOUNT_WRITES = frozenset(["AssignAddVariableOp", "AssignSubVariableOp"])  # add to a variable, or subtract from it
+
 
 def is_dataset(op: str) -> bool:
     """Return whether an op makes a dataset, which runs its functions on elements and not on its own inputs."""

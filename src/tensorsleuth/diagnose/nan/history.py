@@ -46,7 +46,7 @@ def over_iterations(one: ObservedTensor) -> ValueGrowth | None:
     events = one.process.events
     same = (events["tensor"] == one.row["tensor"]) & (events["step"] == one.row["step"])
     rows = events[same & (events["frame"] == one.row["frame"]) & (events["iteration"] <= one.row["iteration"])]
-    return _growth(rows["iteration"].astype(np.int64), rows)
+    return growth_of(rows["iteration"].astype(np.int64), rows)
 
 
 def over_steps(one: ObservedTensor, among: Array | None = None) -> ValueGrowth | None:
@@ -59,9 +59,9 @@ def over_steps(one: ObservedTensor, among: Array | None = None) -> ValueGrowth |
         rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]
     steps = [one.process.step_of(row) for row in rows]
     if len(set(steps)) == 1:  # updates by hand: neither a tape nor an optimizer says where a step ends
-        return _growth(np.arange(len(rows)), rows, "call")
+        return growth_of(np.arange(len(rows)), rows, "call")
     numbers = np.array([step if step is not None else at for at, step in enumerate(steps)], np.int64)
-    return _growth(numbers, rows)
+    return growth_of(numbers, rows)
 
 
 def handles_of(process: ProcessTrace, rows: Array) -> Array:
@@ -75,7 +75,7 @@ def handles_of(process: ProcessTrace, rows: Array) -> Array:
     return np.where(known, calls["inputs"][places, 0], np.uint64(0))
 
 
-def _growth(numbers: Array, rows: Array, unit: str = "step") -> ValueGrowth | None:
+def growth_of(numbers: Array, rows: Array, unit: str = "step") -> ValueGrowth | None:
     """Return the growth of the largest values from the smallest on, if they rise nearly all the way."""
     ranged = (rows["flags"] & EventFlag.RANGED) != 0
     size = np.maximum(np.abs(rows["min"]), np.abs(rows["max"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.diagnose.nan.history import ValueGrowth, handles_of, over_steps
 from tensorsleuth.diagnose.nan.variable_jump import VariableJump, last_jump
+from tensorsleuth.diagnose.nan.written_growth import variables_taken, written_growth
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableWrite
 
 MAX_READS = 400
+NO_PARAMETERS = ("metric", "optimizer")  # roles of variables
 MAX_HOPS_TO_RATE = 12  # ops from the write of a weight
 
 
@@ -37,16 +39,38 @@ def last_update(case: Case) -> WeightUpdate | None:
     """Return the update of the weights that the case depends on; None if there was none."""
     variables = case.finder.variables
     weights = list(_weights(case))
-    grown = sorted(weights, key=lambda pair: -(pair[1].last_size / pair[1].first_size if pair[1] else 0))
+    trained = [pair for pair in weights if _is_trained(case, variables.handle_of(pair[0]))]
+    written = _written_update(case, weights) if not any(growth for _, growth in trained) else None
+    if written is not None:
+        return written
+    grown = sorted(trained, key=lambda pair: -(pair[1].last_size / pair[1].first_size if pair[1] else 0))
     for read, growth in grown:
         handle = variables.handle_of(read)
-        if handle in variables.untrainable:
-            continue
         write = variables.last_write(handle, read.call) if handle is not None else None
         if write is None or write.site is None or write.site.frame is None or handle is None:
             continue
         return _update(case, write, weights, growth, [read])
-    return None
+    taken = (handle for handle in variables_taken(case) if _is_trained(case, handle))
+    return next((update for handle in taken if (update := update_of(case, handle)) is not None), None)
+
+
+def _written_update(case: Case, reads: list[tuple[ObservedTensor, ValueGrowth | None]]) -> WeightUpdate | None:
+    """Return the update of the weights that grew most, of those that ops of eager code read by themselves."""
+    variables = case.finder.variables
+    handles = [handle for handle in variables_taken(case) if _is_trained(case, handle)]
+    grown = [(handle, found) for handle in handles if (found := written_growth(case, handle)) is not None]
+    handle, found = max(grown, key=lambda pair: pair[1].growth.last_size / pair[1].growth.first_size, default=(0, None))
+    write = variables.last_write(handle, case.out.call) if found is not None else None
+    if found is None or write is None or write.site is None or write.site.frame is None:
+        return None
+    update = _update(case, write, reads, found.growth, [found.last])
+    return replace(update, name=f"what is added to {update.name}") if found.is_amount else update
+
+
+def _is_trained(case: Case, handle: int | None) -> bool:
+    """Return whether a variable may be a weight, and not a counter, a rate or a slot of an optimizer."""
+    role = case.process.catalogue.variables.get(handle if handle is not None else -1, ("", ""))[1]
+    return role not in NO_PARAMETERS and handle not in case.finder.variables.untrainable
 
 
 def update_of(case: Case, handle: int) -> WeightUpdate | None:
@@ -157,7 +181,14 @@ def _optimizer(
         return None
     rates = [read for read, _ in reads if read.has_range and variables.handle_of(read) == handle]
     jump = last_jump(case, handle, rates[-1]) if rates else None
-    return frame, rates[-1].max if rates else None, jump
+    return frame, rates[-1].max if rates else _written_rate(case, handle), jump
+
+
+def _written_rate(case: Case, handle: int) -> float | None:
+    """Return the learning rate that was written last, if no row shows a read of it."""
+    write = case.finder.variables.last_write(handle, case.out.call)
+    value = next(iter(write.values), None) if write is not None and write.op == "AssignVariableOp" else None
+    return value.max if value is not None and value.has_range else None
 
 
 def _rate_of(case: Case, variable_write: VariableWrite) -> int | None:

@@ -14,8 +14,9 @@ from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.fed_data import outlier_batch, with_outlier_batch
-from tensorsleuth.diagnose.nan.last_update import WeightUpdate, jump_at, update_of
+from tensorsleuth.diagnose.nan.last_update import NO_PARAMETERS, WeightUpdate, jump_at, update_of
 from tensorsleuth.diagnose.nan.weight_sizes import USUAL_RATIO, WeightSizes, sizes_before, thrown_first
+from tensorsleuth.diagnose.nan.written_growth import variables_taken
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 MAX_HOPS_TO_WEIGHTS = 80  # ops between weights and what went bad
@@ -24,7 +25,6 @@ MIN_GROWTH = 3.0  # of what went in, since the first call
 THROWN_GROWTH = 30.0  # as much as no usual update makes it
 MAX_RATE_ADVICE = 1_000  # times lower
 LEARNING_RATE = "learning-rate"
-NO_PARAMETERS = ("metric", "optimizer")  # roles of variables
 
 # Each is told of numbers that may be large, small or negative because the weights are.
 EXPLAINED_BY_WEIGHTS = frozenset(
@@ -119,6 +119,8 @@ def _weights_behind(case: Case) -> Iterator[int]:
         handle = case.neighbours.variable_of(node) if node.type in VARIABLE_READS else None
         if handle is not None and handle not in untrainable and known.get(handle, ("", ""))[1] not in NO_PARAMETERS:
             yield handle
+    taken = (handle for handle in variables_taken(case) if handle not in untrainable)
+    yield from (handle for handle in taken if known.get(handle, ("", ""))[1] not in NO_PARAMETERS)
 
 
 def _read(case: Case, handle: int) -> ObservedTensor | None:

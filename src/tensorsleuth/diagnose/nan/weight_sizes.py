@@ -11,12 +11,14 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EventFlag, MeasureFlag
 from tensorsleuth.diagnose.nan.case import Case
+from tensorsleuth.diagnose.nan.written_growth import written_amounts
 from tensorsleuth.diagnose.training.weight_reads import WeightReads
 from tensorsleuth.trace.dataflow.observed_tensor import Row
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 MAX_READS = 200  # of a variable
+MAX_LATE_READS = 10  # of a variable that is read only after an op went bad
 MAX_UPDATES = 10  # the last ones before the failure, that may have thrown the weights
 MIN_UPDATE = 0.3  # of the size of the weights, by one update: a thousandth is usual
 MIN_GROWTH = 1.5  # of the weights, by all of these updates
@@ -76,10 +78,12 @@ def sizes_before(case: Case, handle: int) -> Iterator[WeightSizes]:
     reads = case.process.cached(WeightReads).of(handle)
     rows = _until(case, reads) if reads is not None else case.process.events[:0]
     is_whole = len(rows) < MAX_READS
-    found = (
-        _of_samples(case, handle),
-        _of_reads(case, handle, np.append(_first_values(case, handle), rows) if is_whole else rows),
-    )
+    amounts = written_amounts(case, handle) if len(rows) < MAX_LATE_READS else None
+    if amounts is not None and len(amounts[1]) > len(rows):  # ops of eager code read it by themselves
+        found = (_of_samples(case, handle), _of_amounts(case, handle, *amounts))
+    else:
+        read = np.append(_first_values(case, handle), rows) if is_whole else rows
+        found = (_of_samples(case, handle), _of_reads(case, handle, read))
     yield from (one for one in found if one is not None)
 
 
@@ -119,6 +123,22 @@ def _of_reads(case: Case, handle: int, rows: Array) -> WeightSizes | None:
     steps = np.array([_step(case, row) for row in rows[:-1]], np.int64)
     gain = _gain(case.process.shape_of(rows[0]) or ()) / LARGEST_TO_TYPICAL
     return WeightSizes(handle, sizes, np.abs(np.diff(sizes)), steps, gain, "largest")
+
+
+def _of_amounts(case: Case, handle: int, first: float, updates: list[tuple[int, float]]) -> WeightSizes | None:
+    """Return sizes that are at least as large as the largest amount that was added so far."""
+    steps, changes = np.array([step for step, _ in updates], np.int64), np.array([size for _, size in updates])
+    if not len(updates):
+        return None
+    sizes = np.maximum.accumulate(np.append(first, changes))
+    gain = _gain(_shape(case, handle)) / LARGEST_TO_TYPICAL
+    return WeightSizes(handle, sizes, changes, steps, gain, "largest, at least")
+
+
+def _shape(case: Case, handle: int) -> tuple[int, ...]:
+    """Return the shape of what was first written to a variable."""
+    rows = _first_values(case, handle)
+    return (case.process.shape_of(rows[0]) or ()) if len(rows) else ()
 
 
 def _step(case: Case, row: Row) -> int:

@@ -48,6 +48,7 @@ NAMING_METHODS = (
 
 # Methods of Keras 2 that make a variable of an optimizer: modules, class, method. In Keras 3 the variables tell.
 SLOT_METHODS = (
+    (("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer"), "_BaseOptimizer", "build"),
     (
         ("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer"),
         "_BaseOptimizer",
@@ -89,7 +90,9 @@ def slot_methods() -> Iterator[tuple[type, str]]:
 
 def optimizer_variables(optimizer: Any) -> list[Any]:
     """Return the variables that an optimizer of Keras 2 has made so far."""
-    return list(getattr(optimizer, "_variables", None) or getattr(optimizer, "_weights", None) or ())
+    made = list(getattr(optimizer, "_variables", None) or getattr(optimizer, "_weights", None) or ())
+    rate = getattr(optimizer, "_learning_rate", None)
+    return [rate, *made] if hasattr(rate, "handle") else made
 
 
 def part_kind(kind: str, part: Any) -> str | None:
