@@ -87,6 +87,10 @@ class Expressions:
         """Return the calls that begin in a line."""
         return [node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call)]
 
+    def all_calls(self, file: str) -> list[ast.Call]:
+        """Return the calls of a file."""
+        return [node for node in self._file(file).all_nodes if isinstance(node, ast.Call)]
+
     def method_calls(self, frame: Frame, name: str) -> list[list[str]]:
         """Return the arguments of each call of a method in a line, as texts; `seed=1` for one with a name."""
         calls = (node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call))
@@ -113,6 +117,10 @@ class _ParsedFile:
 
     def nodes(self, line: int) -> list[ast.expr]:
         return self._nodes.get(line, [])
+
+    @property
+    def all_nodes(self) -> list[ast.expr]:
+        return [node for nodes in self._nodes.values() for node in nodes]
 
 
 def _walk(text: str) -> Iterator[ast.AST]:

@@ -344,7 +344,7 @@ class _ExplainedCase:
         if site is not None:
             return data_frame(self.case, site)
         site = self.case.site
-        if not self.case.process.catalogue.creations:
+        if not self.case.layer:
             return site.frame if site is not None else None
         return LayerLines(self.case.process).line(site, self.case.layer, self.case.op)
 

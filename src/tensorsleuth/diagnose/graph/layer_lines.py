@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.diagnose.expressions import Expressions
+from tensorsleuth.diagnose.graph.made_before import layer_made_before
 from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.trace.process.creations import Creations
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -27,7 +28,19 @@ class LayerLines:
         made = self._creations.of_path(layer) if layer is not None else None
         if made is not None and (frame is None or self._runs_model(site, layer or "", op)):
             return replace(made.frame, shown_at=frame, layer=layer)
+        if made is None and layer is not None and self._is_unknown and self._runs_any_model(frame):
+            before = layer_made_before(self._process, layer.rpartition("/")[2], frame)
+            if before is not None:
+                return replace(before, layer=layer)
         return replace(frame, layer=layer) if frame is not None else None
+
+    @property
+    def _is_unknown(self) -> bool:
+        """Return whether the layers may be older than the recording: none was noted."""
+        return not any(one.kind in ("layer", "model") for one in self._process.catalogue.creations)
+
+    def _runs_any_model(self, frame: Frame | None) -> bool:
+        return frame is not None and runs_keras_loop(self._process, frame)
 
     def _runs_model(self, site: Site | None, layer: str, op: str) -> bool:
         """Return whether the line calls something that calls the layer, and does not spell the op itself."""

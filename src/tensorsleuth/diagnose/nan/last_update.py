@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.diagnose.graph.made_before import optimizer_made_before
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case
 from tensorsleuth.diagnose.nan.history import ValueGrowth, handles_of, over_steps
@@ -100,7 +101,8 @@ def _update(
     evidence: list[ObservedTensor],
 ) -> WeightUpdate:
     optimizer, site = _optimizer(case, write, reads), write.site
-    frame = optimizer[0] if optimizer is not None else site.frame if site is not None else None
+    used = site.frame if site is not None else None
+    frame = optimizer[0] if optimizer is not None else optimizer_made_before(case.process, used) or used
     rate = optimizer[1] if optimizer is not None else _tf1_learning_rate(write)
     jump = optimizer[2] if optimizer is not None else None
     return WeightUpdate(case.finder.variables.name(write.handle), frame, rate, growth, evidence, jump)

@@ -13,6 +13,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.core.ops.reductions import LOSS_ENDS
+from tensorsleuth.diagnose.graph.made_before import optimizer_made_before
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.source_lines import code_at
@@ -138,6 +139,11 @@ def update_line(training_graph: TrainingGraph) -> Frame | None:
     made = optimizer_line(training_graph)
     if made is not None:
         return made
+    used = _hand_written_line(training_graph)
+    return optimizer_made_before(training_graph.process, used) or used
+
+
+def _hand_written_line(training_graph: TrainingGraph) -> Frame | None:
     written_variables = WrittenVariables(training_graph)
     spots = (spot for writers in written_variables.by_functions.values() for spot in writers)
     lines = (
