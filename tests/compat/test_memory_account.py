@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,14 +120,12 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
-def adam_of(name: str, rate: float) -> Any:
-    return load(name).optimizers.Adam(rate)
+OPTIMIZERS = [*KERASES, f"legacy of {KERASES[-1]}"]
 
 
-OPTIMIZERS: dict[str, Callable[[float], Any]] = {
-    **{name: partial(adam_of, name) for name in KERASES},
-    f"legacy of {KERASES[-1]}": lambda rate: load(KERASES[-1]).optimizers.legacy.Adam(rate),
-}
+def adam(kind: str, rate: float) -> Any:
+    optimizers = load(kind.removeprefix("legacy of ")).optimizers
+    return (optimizers.legacy if kind.startswith("legacy") else optimizers).Adam(rate)
 
 
 @pytest.mark.parametrize("trained", ["in a function", "eagerly"])
@@ -139,7 +136,7 @@ def test_slots_of_a_keras_optimizer_are_its_state(recorded: Recorded, kind: str,
     weight = (tf.Variable if kind != "tf.keras" else getattr(tf.keras, "Variable", tf.Variable))(tf.eye(SIDE))
 
     def program() -> None:
-        optimizer = OPTIMIZERS[kind](1e-3)
+        optimizer = adam(kind, 1e-3)
         kept.append(optimizer)
 
         def step(x: Any) -> None:
