@@ -170,7 +170,7 @@ class InPlaceProber:
                 continue
             probes.append(_probe(source, tensor, dtype, device, look, probe_context))
             probes[-1].attr["hold"].i = hold
-            probes[-1].attr["argument"].i = op == ARGUMENT_OP
+            probes[-1].attr["argument"].i = int(op == ARGUMENT_OP)
             names[source] = f"{probes[-1].name}:y:0"
         redirect(copy, names)
         copy.node_def.extend(probes)
