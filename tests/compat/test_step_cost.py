@@ -42,13 +42,13 @@ def with_variables(count: int) -> Callable[[], Any]:
     """Return a training step of that many variables."""
     variables = [tf.Variable(float(number + 1)) for number in range(count)]
 
-    @tf.function(autograph=False)
     def step() -> Any:
         for variable in variables:
             variable.assign_sub(0.5 * variable)
         return tf.add_n([variable.read_value() for variable in variables])
 
-    return step
+    function: Callable[[], Any] = tf.function(step, autograph=False)
+    return function
 
 
 def steady_calls(count: int) -> int:

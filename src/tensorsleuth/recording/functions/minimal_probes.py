@@ -19,6 +19,8 @@ def minimal_selection(selection: Selection) -> Selection:
 class MinimalSelection(Selection):
     """Selects only tensors that leave a function inside of something else. Python checks results and variables."""
 
+    writes: bool = False  # also select what is written to variables
+
     @property
     def notes_op_ends(self) -> bool:
         return False
@@ -32,5 +34,8 @@ class MinimalSelection(Selection):
         return look
 
     def _leaving(self, definition: Definition) -> list[str]:
-        nodes = (node for node in definition.proto.node_def if node.op in ops.OPAQUE_WRAPPERS)
+        nodes = (node for node in definition.proto.node_def if self._takes_away(node.op))
         return [text for node in nodes for text in node.input if not text.startswith("^")]
+
+    def _takes_away(self, op: str) -> bool:
+        return op in ops.OPAQUE_WRAPPERS or (self.writes and ops.writes_variables(op))
