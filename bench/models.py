@@ -151,8 +151,8 @@ class Keras:
     def step(self) -> Any:
         return self.model.train_on_batch(self.x, self.y)
 
-    def epoch(self) -> None:
-        self.model.fit(self.x, self.y, batch_size=32, epochs=1, verbose=0)
+    def epoch(self, verbose: int = 0) -> None:
+        self.model.fit(self.x, self.y, batch_size=32, epochs=1, verbose=verbose)
 
     def values(self) -> list[Array]:
         return [np.asarray(w) for w in self.model.get_weights()]
@@ -165,6 +165,15 @@ def cnn(samples: int = 32) -> Keras:
         layer.Conv2D(16, 3, activation="relu"), layer.Conv2D(32, 3, activation="relu"), layer.MaxPooling2D(),
         layer.Flatten(), layer.Dense(64), layer.BatchNormalization(), layer.ReLU(), layer.Dropout(0.3),
     ], (28, 28, 1), samples)  # fmt: skip
+
+
+def dense(samples: int = 32) -> Keras:
+    """Three dense layers on rows of noise, as in Keras's demo of subclassing: a step computes next to nothing."""
+    layer = tf.keras.layers
+    keras = Keras([layer.Dense(256, "relu"), layer.Dense(256, "relu")], (128,), samples)
+    keras.y = np.random.default_rng(2).integers(2, size=(samples, 10))
+    keras.model.compile(tf.keras.optimizers.SGD(1e-3), "mse", metrics=["categorical_accuracy"])
+    return keras
 
 
 def lstm() -> Keras:

@@ -17,6 +17,7 @@ NOT_MEASURED, NO_REASON = "not in this run", "no reason is known yet"
 VARIANTS = {"ours": "ours", "again": "bare again", "tfdbg2": "tfdbg2", "check_numerics": "check_numerics"}
 PEERS = ("tfdbg2", "check_numerics")
 WIDTH = 118
+COMMANDS = {"account": "python -m bench.account"}  # what writes a table, if it is not `make bench`
 
 SHORT = {
     "transformer-full-health": "Transformer, a training step",
@@ -149,4 +150,5 @@ def shown(page: str, name: str) -> str:
 
 
 def marks(name: str) -> tuple[str, str]:
-    return f"<!-- {name} table: written by `make bench` -->", f"<!-- end of the {name} table -->"
+    command = COMMANDS.get(name, "make bench")
+    return f"<!-- {name} table: written by `{command}` -->", f"<!-- end of the {name} table -->"

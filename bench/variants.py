@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from bench import ablation
 from bench.models import Transformer
 
 End = Callable[[], None]
@@ -77,6 +78,7 @@ def check_numerics(folder: str, mode: str) -> End:
 
 
 VARIANTS = {
+    **{f"part-{number}": ablation.start for number in range(2 + len(ablation.PARTS))},  # for bench/account.py
     "bare": bare,
     "again": bare,
     "ours": ours,

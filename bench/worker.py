@@ -13,6 +13,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from bench.ablation import count_work
 from bench.rounds import WARM_UP
 from bench.variants import VARIANTS
 from bench.workloads import WORKLOADS, Round
@@ -28,8 +29,9 @@ def main(workload: str, steps: str, variant: str, mode: str, folder: str) -> Non
     for _ in range(WARM_UP):
         a_round()
     print("{}", file=answers)
+    counted = count_work(a_round) if variant.startswith("part-") else {}
     for _ in sys.stdin:
-        print(json.dumps(measure(a_round)), file=answers)
+        print(json.dumps(measure(a_round) | counted), file=answers)
     end()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from bench.models import Transformer, cnn
+from bench.models import Transformer, cnn, dense
 
 Round = Callable[[], dict[str, float]]
 
@@ -61,6 +61,12 @@ def keras_cnn(steps: int) -> Round:
     return _repeat(cnn(samples=32 * steps).epoch, 1)
 
 
+def keras_mlp(steps: int) -> Round:
+    """The same for a small model, with the progress bar that people leave on."""
+    model = dense(samples=32 * steps)
+    return _repeat(lambda: model.epoch(verbose=1), 1)
+
+
 def _repeat(step: Callable[[], tf.Tensor | None], steps: int) -> Round:
     def run() -> dict[str, float]:
         for _ in range(steps):
@@ -79,4 +85,5 @@ WORKLOADS = {
     "tracing": tracing,
     "eager": eager,
     "keras-cnn": keras_cnn,
+    "keras-mlp": keras_mlp,
 }

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from bench import __main__ as command
-from bench import tables
+from bench import account, tables
+from bench.ablation import PARTS
 from bench.machine import Machine, this_machine
 from bench.results import KEPT, Run, load
 from bench.row import Bench, Result, Row
@@ -32,6 +33,12 @@ def run() -> Run:
 def test_the_page_has_the_table_of_the_kept_run(name: str) -> None:
     page, table = tables.PAGES[name]
     assert tables.shown(page.read_text(), name) == table(load(KEPT)), "write it with: python -m bench --tables"
+
+
+def test_the_page_has_the_kept_account_of_short_steps() -> None:
+    shown = tables.shown(account.PAGE.read_text(), account.TABLE)
+    assert shown == account.kept(), "write it with: python -m bench.account"
+    assert all(title in shown for title, _ in PARTS.values())
 
 
 def test_rows_that_miss_their_limit_in_the_kept_run_have_a_reason() -> None:
