@@ -99,6 +99,18 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_nothing_is_collected_when_a_command_ends() -> None:
+    """The interpreter looks for garbage as it ends, which would take a tenth of `sleuth why`."""
+    code = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000))\n"
+        "from tensorsleuth.cli.main import main; main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code, "--version"], env=environment, capture_output=True, text=True)
+    assert done.stdout.endswith("True True\n")
+
+
 def test_closed_pipe_is_quiet() -> None:
     make_run()
     code = "from tensorsleuth.cli.main import main; main()"

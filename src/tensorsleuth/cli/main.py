@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from typing import Any
 
 import click
@@ -69,6 +71,7 @@ def cli() -> None:
 def main() -> None:
     """The entry point of the `sleuth` script."""
     console.replace_unencodable()
+    atexit.register(gc.freeze)  # or the interpreter, as it ends, looks for garbage among all that it is about to drop
     cli.main(prog_name="sleuth")
 
 
