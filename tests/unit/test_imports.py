@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.unit import little_run
 
+from tensorsleuth.trace.storage import run_folder
+
 ASK = """
 import json, sys
 opened = []
@@ -25,6 +27,7 @@ HEAVY = {"numpy", "rich", "tensorflow"}
 MAX_OURS = {"--help": 72, "runs": 90, "why": 345}  # modules of ours; a new one needs a reason, or an import inside
 
 
+CATALOGUE_OPENED = 2  # its first record, then all
 MAX_OPENED = 5  # of one file: `why` maps the events again after it has released their pages
 
 
@@ -76,6 +79,23 @@ def test_a_file_of_a_run_is_not_opened_again_and_again(command: str, run: Path) 
     _, _, opened = ask(*words_of(command, run))
     ours = [os.path.relpath(path, run) for path in opened if path.startswith(f"{run}{os.sep}")]
     assert ours and not {path: ours.count(path) for path in ours if ours.count(path) > MAX_OPENED}
+
+
+def test_the_closing_reads_the_catalogue_once(run: Path) -> None:
+    (run / run_folder.TENSORFLOW_SEEN_FILE).touch()
+    code = (
+        "import sys; from pathlib import Path; opened = []\n"
+        "sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == 'open' else None)\n"
+        "from tensorsleuth.cli.output.closing import print_closing\n"
+        "from tensorsleuth.core.exit_status import ExitStatus\n"
+        "print_closing(Path(sys.argv[1]), ['train.py'], ExitStatus(0, 1.0, 1))\n"
+        "print(sum(path.endswith('catalog.journal') for path in opened))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, run], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "PROBLEM" in done.stderr and int(done.stdout) == CATALOGUE_OPENED
 
 
 def test_a_start_inside_the_program_imports_no_reader(tmp_path: Path) -> None:

@@ -40,8 +40,12 @@ class RunSummary:
 
 def summarize(run: Path) -> RunSummary:
     """Count what a run holds."""
-    trace = Trace(run)
-    meta = trace.meta
+    return summarize_trace(Trace(run))
+
+
+def summarize_trace(trace: Trace) -> RunSummary:
+    """Count what an open run holds."""
+    run, meta = trace.path, trace.meta
     end = meta.get("ended", {})
     watched = trace.watched()
     started = float(meta.get("started", 0.0))
