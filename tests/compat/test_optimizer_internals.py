@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -84,3 +85,19 @@ def test_names_in_debug_info_survive_inlining(recorded: Callable[..., Trace]) ->
     assert len(instances) == 2
     assert all(instance is not None and instance.parent > 0 for instance in instances)
     assert trace.not_covered == []
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_sparse_updates_of_keras_are_recorded(recorded: Callable[..., Trace], dtype: str) -> None:
+    """The optimizer moves a cast over the shape of the table, and makes that op anew: for the other dtype, and under a
+    name that says where it comes from. A probe of the old dtype would make the graph invalid, and TensorFlow would
+    silently run the one without probes.
+    """
+    model = keras.Sequential([keras.layers.Input((5,), dtype=dtype), keras.layers.Embedding(50, 8)])
+    model.add(keras.layers.GlobalAveragePooling1D())
+    model.add(keras.layers.Dense(3))
+    model.compile("rmsprop", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    ids = np.arange(160).reshape(32, 5).astype(dtype) % 50
+    trace = recorded(lambda: model.fit(ids, np.arange(32) % 3, batch_size=16, epochs=2, verbose=0))
+    assert trace.not_covered == []
+    assert any(one.op == "Relu" or "dense" in one.name for one in trace.tensors(op="MatMul"))
