@@ -100,4 +100,4 @@ def test_the_sparse_updates_of_keras_are_recorded(recorded: Callable[..., Trace]
     ids = np.arange(160).reshape(32, 5).astype(dtype) % 50
     trace = recorded(lambda: model.fit(ids, np.arange(32) % 3, batch_size=16, epochs=2, verbose=0))
     assert trace.not_covered == []
-    assert any(one.op == "Relu" or "dense" in one.name for one in trace.tensors(op="MatMul"))
+    assert any("dense" in one.name for one in trace.tensors(op="MatMul"))

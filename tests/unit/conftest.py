@@ -88,7 +88,7 @@ def recorder_path(build_library: Callable[..., Path], tmp_path_factory: pytest.T
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (library := folder / "librecorder.so").exists():
             (folder / "hammer.cc").write_text(HAMMER)
-            sources = [SOURCES / part for part in (*PARTS, "kernels/health_avx2.cc")]
+            sources = [*(SOURCES / part for part in PARTS), *SOURCES.glob("kernels/health_avx*.cc")]
             build_library("librecorder.so", *sources, folder / "hammer.cc").rename(library)
     return library
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tensorsleuth.core.confidence import confidence_words
 from tensorsleuth.core.finding import Basis, Diagnosis, Finding
+from tensorsleuth.diagnose.rule import text_evidence
 from tensorsleuth.diagnose.rules import rules
 from tensorsleuth.ui.terminal.verdict import verdict
 from tensorsleuth.ui.tui.headline import headline
@@ -65,6 +66,7 @@ BUILT, COUNTED = "high: the graph is built this way", "high: it was counted in t
 @pytest.mark.parametrize(
     ("cause", "confidence", "words"),
     [("log-zero", 0.9, EXPLAINED), ("log-zero", 0.7, "medium: it fits what was recorded")]
+    + [("shape-mismatch", 0.9, "high: the error says so")]
     + [("log-zero", 0.69, "low: other causes may fit as well")]
     + [("heads-mixed", 0.9, BUILT), ("softmax-axis", 0.93, BUILT), ("mask-multiplied", 0.93, BUILT)]
     + [("saturated-attention", 0.9, COUNTED), ("padding-unmasked", 0.9, COUNTED)]
@@ -74,7 +76,8 @@ BUILT, COUNTED = "high: the graph is built this way", "high: it was counted in t
 )
 def test_confidence_in_words(cause: str, confidence: float, words: str) -> None:
     basis = next((rule.basis for rule in rules() if cause in rule.slugs), Basis.BAD_VALUE)
-    found = replace(finding(), cause=cause, confidence=confidence, basis=basis)
+    seen = () if cause == "shape-mismatch" else (text_evidence("out", "Log", "1 −∞ of 10"),)
+    found = replace(finding(), cause=cause, confidence=confidence, basis=basis, evidence=seen)
     assert confidence_words(found) == words
     out = io.StringIO()
     Console(file=out, width=160).print(verdict(Diagnosis("run", (found,), (), (), (), 10, 4)))

@@ -111,7 +111,8 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
-            told = _with_context(process, look_inside(findings_of(process, exit_code)))
+            told = findings_of(process, exit_code)
+            told = _with_context(process, look_inside(told) if len(told) > 1 else told)
             also = rule_findings(process)
             if told and also:
                 told, also = fold_effects(*explain_collapse(told, also), symptoms(process))
@@ -167,14 +168,13 @@ def _origin_findings(process: ProcessTrace) -> tuple[list[Finding], set[int]]:
     told = _without_gaps([_ExplainedCase(case) for case in cases])
     born = [one for one in told if not one.masked and not one.case.origin.from_outside]
     # a number that Python reads, and nothing else, explains nothing of what goes wrong elsewhere
-    first = min((one.call for one in [one for one in born if not one.is_only_read] or born), default=None)
+    first = min((one.call for one in [one for one in born if not one.is_aside(born)] or born), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
     told = [
         one for one in told if not one.is_intended(told) and not one.was_fed_back(first) and not one.follows(harmful)
     ]
     told = [one for one in told if not one.was_handed_on(told)]
-    spoiling = {one.call for one in told if not one.masked and not one.is_only_read}
-    ranked = sorted(told, key=lambda one: (one.masked, one.is_only_read and one.call not in spoiling, one.rank))
+    ranked = sorted(told, key=lambda one: (one.masked, one.is_aside(told), one.rank))
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
         finding = one.finding
@@ -266,15 +266,25 @@ class _ExplainedCase:
         made = [other for other in others if other.explanation is not None and other.case.origin.from_infinity]
         return any(other.case.out.key in self.case.spread.reached for other in made)
 
+    def is_aside(self, others: list[_ExplainedCase]) -> bool:
+        """Return whether it is only a printed number: no other bad value comes of its call, or of its gradient."""
+        spoiling = [one for one in others if not one.masked and not one._is_only_read]
+        return self._is_only_read and not any(one.call == self.call or one._differentiates(self) for one in spoiling)
+
     @property
-    def is_only_read(self) -> bool:
-        """Return whether it got to Python, and to no variable or op that raised: a number that is printed."""
+    def _is_only_read(self) -> bool:
+        """Return whether it got to Python, and to no variable or op that raised."""
         spread = self.case.spread
         return bool(spread.results) and not (spread.variables or spread.refused or spread.raised)
 
+    def _differentiates(self, other: _ExplainedCase) -> bool:
+        """Return whether it is of the gradient of the other's op: a tape asks for gradients of the loss in a call of
+        its own, and the slope is infinite where the loss is."""
+        return self._is_gradient and not other._is_gradient and self.case.site == other.case.site
+
     @property
     def rank(self) -> tuple[bool, bool]:
-        """What was computed before what was written; a forward pass before its gradient."""
+        """Order what was computed before what was written, and a forward pass before its gradient."""
         return self.case.variable_write is not None, self._is_gradient
 
     @property

@@ -12,8 +12,10 @@ from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.rules import RuleFindings
 from tensorsleuth.diagnose.training.gradients.gradient_stops import gradient_stop
 from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.diagnose.training.samples.unscaled_inputs import RULE as UNSCALED_INPUTS
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
@@ -39,7 +41,9 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     left = {spot: values for spot, values in losses.items() if _can_learn(values)}
     if left:
         spot = max(left, key=lambda one: float(np.abs(left[one]).max()))
-        yield _finding(training, gradients, zeros, spot, left[spot])
+        stop = gradient_stop(training, spot)
+        if stop is not None or not _has_large_inputs(process):
+            yield _finding(training, gradients, zeros, spot, stop, left[spot])
 
 
 RULE = Rule(
@@ -49,6 +53,11 @@ RULE = Rule(
     supersedes=("step-length", "chance-loss", "predictions-collapsed", "frozen-weights"),
     is_symptom=True,
 )
+
+
+def _has_large_inputs(process: ProcessTrace) -> bool:
+    """Return whether inputs are so large that they saturate whatever computes the loss: that is told instead."""
+    return any(not one.is_note for one in process.cached(RuleFindings).of_rule(UNSCALED_INPUTS))
 
 
 def _writes_weights(process: ProcessTrace) -> bool:
@@ -76,9 +85,14 @@ def _can_learn(losses: Array) -> bool:
 
 
 def _finding(
-    training_graph: TrainingGraph, gradients: list[WatchedSeries], zeros: int, loss: OpNode, losses: Array
+    training_graph: TrainingGraph,
+    gradients: list[WatchedSeries],
+    zeros: int,
+    loss: OpNode,
+    stop: OpNode | None,
+    losses: Array,
 ) -> RuleFinding:
-    stop, step = gradient_stop(training_graph, loss), int(gradients[0].steps[-zeros])
+    step = int(gradients[0].steps[-zeros])
     what = (
         f"lets no gradient through ({_stop_words(training_graph, stop)})"
         if stop

@@ -37,7 +37,7 @@ RULE = Rule(
     find=find,
     causes=("batch-mixed",),
     basis=Basis.GRAPH,
-    supersedes=("chance-loss", "predictions-collapsed"),
+    supersedes=("chance-loss", "predictions-collapsed", "zero-gradients"),
 )
 
 

@@ -41,6 +41,7 @@ RULE = Rule(
     supersedes=(
         "chance-loss",
         "predictions-collapsed",
+        "zero-gradients",
     ),
 )
 

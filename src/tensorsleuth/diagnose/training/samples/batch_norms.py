@@ -37,6 +37,7 @@ RULE = Rule(
     supersedes=(
         "chance-loss",
         "predictions-collapsed",
+        "zero-gradients",
     ),
 )
 

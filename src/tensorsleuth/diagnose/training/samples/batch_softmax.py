@@ -42,7 +42,7 @@ RULE = Rule(
     find=find,
     causes=("batch-mixed",),
     basis=Basis.GRAPH,
-    supersedes=("chance-loss", "softmax-axis", "predictions-collapsed"),
+    supersedes=("chance-loss", "softmax-axis", "predictions-collapsed", "zero-gradients"),
 )
 
 

@@ -28,8 +28,8 @@ class Places {
   const WatchedNode* find(const Node& node, std::shared_ptr<WatchedFunction>* function) {
     if (node.name.find("ArithmeticOptimizer/ConvertPow__inner_") != string_view::npos)
       return nullptr;  // x², a part of x³
-    if (node.name.find("ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_") != string_view::npos)
-      return nullptr;  // of another dtype: a cast was moved over it
+    bool moved = node.name.find("ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_") != string_view::npos;
+    if (moved && node.op != "Cast") return nullptr;  // of another dtype: a cast was moved over it
     if (!node.function.empty()) {
       if (const WatchedNode* found = in(node.function, node.label, function)) return found;
     }
