@@ -3,6 +3,7 @@ PYTHON ?= python3
 # One more than two cores: tests also wait, for a browser or another process.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 ROW ?=
+PROGRAM ?=
 # The TensorFlow of .venv; `make TENSORFLOW=2.18.* venv` makes it with another.
 TENSORFLOW ?= 2.21.0
 # A warning of the C++ compiler is an error in our own builds. A compiler that warns of more: make SLEUTH_WERROR= native
@@ -29,7 +30,7 @@ SAME_ON_215 := attention_habits attention_kinds attention_shown data demo_progra
 ON_215 = $(filter-out $(SAME_ON_215:%=tests/compat/test_%.py),$(wildcard tests/compat/test_*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-215 native page chromium demo test test-fast test-all test-python test-machine test-page test-compat lint-and-page lint format bench screenshots docs wheel clean
+.PHONY: help venv venv-215 native page chromium demo test test-fast test-all test-python test-machine test-page test-compat lint-and-page lint format bench bench-zoo screenshots docs wheel clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,6 +120,10 @@ format: $(READY)  ## Put the style right
 
 bench: $(READY) native page chromium  ## Measure all, and write the tables of README.md and docs/ (one row, only shown: make bench ROW=name)
 	$(BIN)/python -m bench $(ROW)
+
+bench-zoo: $(READY) native  ## Measure what watching costs twelve programs, with oneDNN and without, and write docs/ (some hours; one: make bench-zoo PROGRAM=name)
+	$(BIN)/python -m bench.zoo $(PROGRAM)
+	$(BIN)/python -m bench.zoo --no-onednn $(PROGRAM)
 
 screenshots: $(READY) native page chromium  ## Make the pictures in docs/images of the demo's main views
 	$(BIN)/python -m tools.cast docs/images/demo.svg

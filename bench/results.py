@@ -27,7 +27,7 @@ class Run:
     def save(self, path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         content = {"machine": asdict(self.machine), "rows": self.rows}
-        path.write_text(json.dumps(_rounded(content), indent=1, ensure_ascii=False) + "\n")
+        path.write_text(json.dumps(rounded(content), indent=1, ensure_ascii=False) + "\n")
 
 
 def load(path: Path) -> Run | None:
@@ -38,10 +38,10 @@ def load(path: Path) -> Run | None:
     return Run(Machine(**content["machine"]), content["rows"])
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     """Keep five digits of each number: more is noise, and makes every line of a diff differ."""
     if isinstance(value, dict):
-        return {key: _rounded(one) for key, one in value.items()}
+        return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(one) for one in value]
+        return [rounded(one) for one in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value

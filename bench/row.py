@@ -48,7 +48,7 @@ class Row:
         except Exception as error:
             measured = {"failed": {"row": repr(error)}}
         taken = {"seconds": time.perf_counter() - start}
-        failed = {variant: _in_short(text) for variant, text in measured.get("failed", {}).items()}
+        failed = {variant: in_short(text) for variant, text in measured.get("failed", {}).items()}
         return {"what": self.what, "unit": self.unit, "ours": None} | measured | {"failed": failed} | taken
 
     def is_met(self, result: Result) -> bool:
@@ -59,7 +59,7 @@ class Row:
         return bool(ours >= self.limit if self.at_least else ours <= self.limit)
 
 
-def _in_short(error: str) -> str:
+def in_short(error: str) -> str:
     """Return the first line of an error, without the folders of this machine: it goes into a file that others read."""
     line = next(iter(error.splitlines()), "")
     return re.sub(r"(?<![\w.])/[\w.+~-]+(?:/[\w.+~-]+)*/", "", line)[:LONGEST_ERROR]

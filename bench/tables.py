@@ -17,7 +17,7 @@ NOT_MEASURED, NO_REASON = "not in this run", "no reason is known yet"
 VARIANTS = {"ours": "ours", "again": "bare again", "tfdbg2": "tfdbg2", "check_numerics": "check_numerics"}
 PEERS = ("tfdbg2", "check_numerics")
 WIDTH = 118
-COMMANDS = {"account": "python -m bench.account"}  # what writes a table, if it is not `make bench`
+COMMANDS = {name: f"python -m bench.{name}" for name in ("account", "zoo")}  # what writes a table, else `make bench`
 
 SHORT = {
     "transformer-full-health": "Transformer, a training step",
