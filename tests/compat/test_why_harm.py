@@ -62,6 +62,31 @@ def test_a_printed_infinity_alone_is_told(recorded: Recorded) -> None:
     assert [one.line for one in findings(recorded(program))] == [marked("shown")]
 
 
+LOSSES = {
+    "log": lambda x: -tf.reduce_mean(tf.math.log(x)),  # log's loss
+    "inverse": lambda x: tf.reduce_mean(1.0 / x),  # inverse's loss
+    "power": lambda x: tf.reduce_mean(x**-0.5),  # power's loss
+}
+
+
+@pytest.mark.parametrize("is_function", [True, False])
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_that_is_printed_comes_before_its_gradient(recorded: Recorded, name: str, is_function: bool) -> None:
+    """The tape asks for the gradient in a call of its own, and only that gradient gets into the weights."""
+    weights = tf.Variable([[1.0], [1.0], [1.0], [1.0]])
+    loss_of = tf.function(LOSSES[name]) if is_function else LOSSES[name]
+
+    def program() -> None:
+        for step in range(4):
+            with tf.GradientTape() as tape:
+                loss = loss_of(tf.nn.relu(X[:, :1] * weights[0] + 3.0 - 1e9 * (step == 2)))
+            weights.assign_sub(1e-3 * tape.gradient(loss, weights))
+            print(float(loss))
+
+    found = findings(recorded(program))
+    assert found[0].line == marked(f"{name}'s loss") and "differentiates" not in found[0].summary
+
+
 def halved(loss_of: Callable[[Any, Any], Any], epsilon: float = 1e-8) -> None:
     """Skip steps whose gradients are not finite, and halve the scale, as optimizers of mixed precision do."""
     logits = tf.Variable([[-11.2, 0.0], [-11.0, 0.0]] * 8)

@@ -57,9 +57,11 @@ class FunctionShapes:
     def _recorded(self) -> dict[int, Shape]:
         """Return the first recorded shape of each tensor."""
         events, first = self._process.events, self._instance.first_tensor
-        rows = events[(events["tensor"] >= first) & (events["tensor"] < first + self._function.tensors)]
-        tensors, at = np.unique(rows["tensor"], return_index=True)
-        shapes = ((int(tensor), self._process.shape_of(rows[row])) for tensor, row in zip(tensors, at, strict=True))
+        numbers = events["tensor"]
+        inside = np.flatnonzero((numbers >= first) & (numbers < first + self._function.tensors))
+        tensors, at = np.unique(numbers[inside], return_index=True)  # of the numbers alone: rows take much more memory
+        rows = events[inside[at]]
+        shapes = ((int(tensor), self._process.shape_of(row)) for tensor, row in zip(tensors, rows, strict=True))
         return {tensor: shape for tensor, shape in shapes if shape is not None}
 
     def _inferred(self, node: Node) -> Shape | None:
