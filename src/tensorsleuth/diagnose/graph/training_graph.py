@@ -63,8 +63,8 @@ class TrainingGraph:
         """Yield their ops of these types, without those of gradients."""
         for instance, function in self.instances:
             for number, node in enumerate(function.nodes):
-                op_node = OpNode(node.type, instance, function, number)
-                if node.type in types and not op_node.is_gradient:
+                op_node = OpNode(node.type, instance, function, number) if node.type in types else None
+                if op_node is not None and not op_node.is_gradient:
                     yield op_node
 
     def output_rows(self, op_nodes: Iterable[OpNode], output: int = 0) -> dict[OpNode, Array]:

@@ -20,6 +20,7 @@ from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.diagnose.training.eager_losses import EagerLosses
 from tensorsleuth.diagnose.training.returned_values import returned_rows
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
+from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
@@ -74,10 +75,15 @@ def _total_norm(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
 
 def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
     """Return the scalars that gradients start from, with their values by step."""
+    return training_graph.process.cached(_losses)
+
+
+def _losses(process: ProcessTrace) -> dict[OpNode, Array]:
+    training_graph = process.cached(TrainingGraph)
     spots = [spot for spot in training_graph.forward_ops(LOSS_ENDS) if training_graph.begins_gradients(spot)]
     seen = training_graph.output_rows(spots)
     found = {spot: seen[spot] if spot in seen else returned_rows(training_graph, spot) for spot in spots}
-    found |= training_graph.process.cached(EagerLosses).rows
+    found |= process.cached(EagerLosses).rows
     return {spot: rows["max"] for spot, rows in found.items() if _are_scalars(training_graph, rows)}
 
 

@@ -92,8 +92,8 @@ class BatchInputs:
                 yield from (
                     one
                     for slot in (0, 1)
-                    if self._is_predicted(spot, 1 - slot)
                     for one in self._inputs_of(spot, (slot,))
+                    if self._is_predicted(spot, 1 - slot)
                 )
         logits = {op for _, op in logits_of_losses(self._training)}
         for spot in self._training.forward_ops(("Mul",)):

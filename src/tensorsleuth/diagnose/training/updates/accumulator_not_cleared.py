@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
-from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.catalog import Frame, Function
 from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.kinds import VARIABLE_READS, writes_variables
 from tensorsleuth.core.ops.views import LINEAR_PASSES
@@ -42,18 +43,13 @@ class Accumulators:
     def only_added_to(self) -> list[int]:
         """Return the variables that get gradients, and nothing else after their first value."""
         handles = dict.fromkeys([*self._written.by_functions, *self._written.by_eager_calls])
-        return [one for one in handles if not self._is_assigned(one) and self._is_only_added_to(one)]
+        return [one for one in handles if one not in self._assigned and self._is_only_added_to(one)]
 
-    def _is_assigned(self, handle: int) -> bool:
-        """Return whether a function sets it to something, also one that XLA compiles or that was not called yet."""
-        for function in self._training.process.catalogue.functions.values():
-            arguments = {(-1 - at, 0) for at, one in function.captures.items() if one.get("uid") == handle}
-            writers = (node for node in function.nodes if arguments and writes_variables(node.type))
-            if INITIALISER not in function.name and any(
-                node.type != ADDING_OP and node.inputs[0] in arguments for node in writers
-            ):
-                return True
-        return False
+    @cached_property
+    def _assigned(self) -> set[int]:
+        """The variables that a function sets to something, also one that XLA compiles or that was not called yet."""
+        functions = self._training.process.catalogue.functions.values()
+        return {uid for one in functions if INITIALISER not in one.name for uid in _assigned_in(one)}
 
     def _is_only_added_to(self, handle: int) -> bool:
         inside, calls = self._written.by_functions.get(handle, []), self._written.by_eager_calls.get(handle, [])
@@ -124,6 +120,15 @@ class Accumulators:
     def _frame(self, handle: int) -> Frame | None:
         inside, calls = self._written.by_functions.get(handle, []), self._written.by_eager_calls.get(handle, [])
         return self._written.update_line(inside[0] if inside else OpNode(ADDING_OP, call=calls[-1]))
+
+
+def _assigned_in(function: Function) -> Iterator[int]:
+    for node in function.nodes:
+        if node.type != ADDING_OP and node.inputs and writes_variables(node.type):
+            argument, _ = node.inputs[0]
+            uid = function.captures.get(-1 - argument, {}).get("uid")
+            if isinstance(uid, int):
+                yield uid
 
 
 _CLEAR = (
