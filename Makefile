@@ -26,7 +26,9 @@ PYTHON_215 ?= $(shell for python in $(PYTHON) python3.11 python3.10; do \
 # What `make test` leaves to `make test-all` on TensorFlow 2.15: what judges rows that are recorded there in the same way.
 SAME_ON_215 := attention_habits attention_kinds attention_shown data demo_program expect_docs expect_judges id_types \
 	leaks pause_patience settings text_attention tokens validation_overlap watch_shown \
-	why_advice why_data why_labels why_loss_weights why_losses why_texts why_weights why_weights_eager
+	why_advice why_branches why_data why_few_steps why_harm why_infinite_data why_labels why_loss_weights why_losses \
+	why_no_gradient why_predictions why_probabilities why_retracing why_samples why_shuffled why_silent why_swallowed \
+	why_texts why_unused why_updates why_weights why_weights_eager verdict_cost
 ON_215 = $(filter-out $(SAME_ON_215:%=tests/compat/test_%.py),$(wildcard tests/compat/test_*.py))
 
 .DEFAULT_GOAL := help

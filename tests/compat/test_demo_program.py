@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_python
 
 from tensorsleuth import diagnose
 
@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "src" / "tensorsleuth" / "demo" 
 
 
 def run_demo(*flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, PROGRAM, *flags], capture_output=True, text=True, check=False)
+    return warm_python.shared().run(PROGRAM, *flags)
 
 
 def accuracies(*flags: str) -> list[float]:

@@ -22,10 +22,10 @@ BETWEEN = ("SHAPE", "CURT_HEALTH", "CONCISE_HEALTH", "FULL_NUMERICS")  # modes t
 
 
 def each_mode() -> Iterator[Any]:
-    """Yield every model with every mode; all but the Transformer have the modes in between only in `make test-all`."""
+    """Yield every model with every mode; all but the smallest have the modes in between only in `make test-all`."""
     for name in models.MODELS:
         for mode in Mode:
-            rarely = name != "transformer" and mode.name in BETWEEN
+            rarely = name != "mlp" and mode.name in BETWEEN
             yield pytest.param(name, mode.name, marks=pytest.mark.long if rarely else ())
 
 
