@@ -51,7 +51,7 @@ def found(*causes: str) -> Diagnosis:
 
 @pytest.mark.parametrize(
     ("causes", "everything", "says"),
-    [(1, False, None), (2, False, "1 more finding"), (3, False, "2 more findings"), (3, True, None)],
+    [(1, False, None), (2, False, "1 more finding in full"), (3, False, "2 more findings in full"), (3, True, None)],
 )
 def test_all_findings_are_hinted_at_where_there_are_more(
     place: Path, causes: int, everything: bool, says: str | None

@@ -27,5 +27,5 @@ def next_commands(
         ways["layers"] = "its layers, gradients and updates"
     more = len(found.findings) - FINDINGS_SHOWN if found is not None and not everything else 0
     if more > 0:
-        ways["why --all"] = f"{plural(more, 'more finding')}"
+        ways["why --all"] = f"{plural(more, 'more finding')} in full"
     return {sleuth_command(words, run): text for words, text in ways.items()}
