@@ -27,6 +27,7 @@ class WeightedSum(NamedTuple):
     """A product that takes the weights of an attention; axes of these are counted from the end."""
 
     op_node: OpNode
+    weights_slot: int  # the operand that holds the weights
     softmax_axis: int  # the axis along which weights sum to one
     summed_axis: int  # the axis that it sums over
     query_axis: int  # the axis that is only the weights', and stays
@@ -124,7 +125,7 @@ def _weighted_sums(training_graph: TrainingGraph, softmax: OpNode) -> Iterator[W
                 if user.is_gradient:
                     continue
                 if user.type in BATCH_PRODUCTS and not training_graph.takes_weights(user):
-                    yield WeightedSum(user, axis, *_product_axes(function.nodes[number], slot, axis))
+                    yield WeightedSum(user, slot, axis, *_product_axes(function.nodes[number], slot, axis))
                 moved = _axis_after(user, axis)
                 following += [(number, moved)] if moved is not None else []
         level = following

@@ -7,22 +7,53 @@ from collections.abc import Iterator
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis, Evidence
 from tensorsleuth.diagnose.attention.attention_graph import AttentionOps, WeightedSum, find_attention
+from tensorsleuth.diagnose.attention.heads.competition import (
+    attends_to_samples,
+    competes_on_purpose,
+    has_chosen_axis,
+    is_self_attention,
+    values_of,
+)
 from tensorsleuth.diagnose.graph.shapes import ProcessShapes
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line
 from tensorsleuth.trace.process.process import ProcessTrace
 
+SURE, UNSURE = 0.93, 0.5  # of a slip; the lower one where the queries are no samples
+
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
-    wrong = (one for one in find_attention(training) if not any(taking.sums_over_keys for taking in one.weighted_sums))
-    yield from merge_same_line(_finding(training, one, training.frame(one.softmax)) for one in wrong)
+    wrong = (one for one in find_attention(training) if _sums_other_axis(training, one))
+    judged = ((one, _certainty(training, one)) for one in wrong)
+    yield from merge_same_line(
+        _finding(training, one, training.frame(one.softmax), confidence)
+        for one, confidence in judged
+        if confidence is not None
+    )
 
 
 RULE = Rule(id="softmax-axis", severity=Severity.WRONG, find=find, basis=Basis.GRAPH)
 
 
-def _finding(training_graph: TrainingGraph, one: AttentionOps, frame: Frame | None) -> RuleFinding:
+def _sums_other_axis(training_graph: TrainingGraph, one: AttentionOps) -> bool:
+    """Return whether all sums of values, and there is one, run along another axis; a product of two weights is none."""
+    of_weights = (any(value.type == "Softmax" for value in values_of(training_graph, it)) for it in one.weighted_sums)
+    return not any(of_weights) and not any(taking.sums_over_keys for taking in one.weighted_sums)
+
+
+def _certainty(training_graph: TrainingGraph, one: AttentionOps) -> float | None:
+    """Return how sure it is that the axis is a slip; None if outputs may well compete for inputs on purpose."""
+    if competes_on_purpose(training_graph, one):
+        return None
+    if is_self_attention(training_graph, one):
+        return SURE
+    if not has_chosen_axis(one):
+        return None
+    return SURE if attends_to_samples(training_graph, one) else UNSURE
+
+
+def _finding(training_graph: TrainingGraph, one: AttentionOps, frame: Frame | None, confidence: float) -> RuleFinding:
     layer, taking = training_graph.layer(one.softmax), one.weighted_sums[0]
     site = training_graph.neighbours.site(taking.op_node)
     line = f" in line {site.frame.line}" if site is not None and site.frame is not None else ""
@@ -33,8 +64,11 @@ def _finding(training_graph: TrainingGraph, one: AttentionOps, frame: Frame | No
         f"and the product{line} sums the weights along {summed}: a query's weights do not "
         "sum to one, keys do not compete, and the output grows with the number of keys"
     )
+    if confidence < SURE:
+        why += ". The queries are weights, which may compete for the keys on purpose, as slots do"
     return RuleFinding(
-        confidence=0.93,
+        confidence=confidence,
+        severity=None if confidence == SURE else Severity.DOUBTFUL,
         why=why,
         fix=_KEYS,
         frame=frame,
