@@ -23,6 +23,8 @@ VIEWS = frozenset(
     ]
 )
 
+UNFED_DEFAULTS = frozenset(["PlaceholderWithDefault"])  # in a session that feeds it, it is a feed
+
 # Their outputs are the results of their functions.
 CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 LOOPS = frozenset(["While", "StatelessWhile"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.ops.kinds import VIEWS
+from tensorsleuth.core.ops.kinds import UNFED_DEFAULTS, VIEWS
 from tensorsleuth.core.ops.ranges import Range, result_range
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.trace.dataflow.call_graph import constant_of
@@ -23,4 +23,4 @@ def range_of(neighbours: Neighbours, op_node: OpNode, depth: int = MAX_DEPTH) ->
     known = [one for one in ranges if one is not None]
     if not known or len(known) != len(made):
         return None
-    return known[0] if op_node.type in VIEWS else result_range(op_node.type, known)
+    return known[0] if op_node.type in VIEWS | UNFED_DEFAULTS else result_range(op_node.type, known)

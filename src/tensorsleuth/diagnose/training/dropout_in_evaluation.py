@@ -12,18 +12,23 @@ from tensorsleuth.core.catalog import Frame, Function, Instance
 from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.core.fit_position import Phase
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.core.ops.elementwise import COMPARISONS
+from tensorsleuth.core.ops.elementwise import COMPARISONS, SCALINGS
 from tensorsleuth.core.ops.kinds import CONTROL_FLOW_PASSES
+from tensorsleuth.core.ops.masks import WEIGHTING_OPS
+from tensorsleuth.core.ops.views import GENERATED_CONSTANTS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.graph.value_range import range_of
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.source_lines import code_at
+from tensorsleuth.diagnose.training.loops import SESSION_PREFIX
+from tensorsleuth.trace.dataflow.observed_tensor import Row
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_CALLS = 2
 MIN_REPEATED_CALLS = 3  # of one and the same input: who draws again and again wants the spread
+MAX_SCALES = 3  # products with 1 / (1 - rate) before the mask
 RANDOM_OP = "RandomUniform"
 MODEL_CALL_NAMES = ("call", "__call__")  # a model's own
 
@@ -66,7 +71,7 @@ def _judge(training_graph: TrainingGraph, root: Instance, masks: list[OpNode]) -
     if not any(_drops(training_graph, replace(mask, call=calls[-1])) for mask in masks):
         return
     measured = Phase.EVALUATE in phases or (not phases & {Phase.PREDICT} and len(given) > 1)
-    yield _finding(training_graph, masks, len(calls), measured)
+    yield _finding(training_graph, root, masks, len(calls), measured)
 
 
 def _calls(training_graph: TrainingGraph, root: Instance) -> list[int]:
@@ -102,7 +107,43 @@ def _drops(training_graph: TrainingGraph, mask: OpNode) -> bool:
     compared = [user for user in around.consumers(mask) if user.type in COMPARISONS]
     # TensorFlow computes a rate once that several masks have; the others' is told by what it is computed from
     ranges = [range_of(around, slot[0]) for user in compared for slot in around.input_ops(user) if len(slot) == 1]
-    return not any(one is not None and one[1] <= 0 for one in ranges)
+    if any(one is not None and one[1] <= 0 for one in ranges):
+        return False
+    added = [zeros for user in compared if (zeros := _added_zeros(training_graph, user)) is not None]
+    return not added or any(added)
+
+
+def _added_zeros(training_graph: TrainingGraph, compared: OpNode) -> int | None:
+    """Return how many zeros a dropout added to what it got in its call; None if not both were recorded.
+
+    It tells where the rate is not known, as a condition or a placeholder without a feed.
+    """
+    around = training_graph.neighbours
+    masks = [compared, *(one for one in around.consumers(compared) if one.type == "Cast")]
+    for user in {user for mask in masks for user in around.consumers(mask) if user.type in WEIGHTING_OPS}:
+        given = [one for slot in around.input_ops(user) for one in slot if one not in masks and not _is_number(one)]
+        before = _recorded_before_scale(training_graph, given[0]) if len(given) == 1 else None
+        after = next(iter(around.recorded_outputs(user)), None)
+        if before is not None and after is not None and after.row is not None and after.has_range:
+            return int(after.row["zero"]) - int(before["zero"])
+    return None
+
+
+def _recorded_before_scale(training_graph: TrainingGraph, op_node: OpNode) -> Row | None:
+    """Return the row of an op in its call, or of what it is a multiple of: TensorFlow leaves a product with 1 out."""
+    for _ in range(MAX_SCALES):
+        seen = next(iter(training_graph.neighbours.recorded_outputs(op_node)), None)
+        if seen is not None and seen.row is not None and seen.has_range:
+            return seen.row
+        slots = training_graph.neighbours.input_ops(op_node)[:1]
+        if op_node.type not in SCALINGS or not slots or len(slots[0]) != 1:
+            return None
+        op_node = slots[0][0]
+    return None
+
+
+def _is_number(op_node: OpNode) -> bool:
+    return op_node.type in GENERATED_CONSTANTS
 
 
 def _did_run(training_graph: TrainingGraph, mask: OpNode) -> bool:
@@ -124,18 +165,21 @@ def _line(training_graph: TrainingGraph, mask: OpNode) -> Frame | None:
     return next(said, None) or outside or training_graph.frame(mask)
 
 
-def _finding(training_graph: TrainingGraph, masks: list[OpNode], calls: int, measured: bool) -> RuleFinding:
+def _finding(
+    training_graph: TrainingGraph, root: Instance, masks: list[OpNode], calls: int, measured: bool
+) -> RuleFinding:
+    in_session = _function(training_graph, root.id).name.startswith(SESSION_PREFIX)
     layers = list(dict.fromkeys(layer for spot in masks if (layer := training_graph.layer(spot)) is not None))
     named = f", {layers[0]} first" if layers else ""
     why = (
-        f"runs the model with dropout on in a function without gradients, {pluralise(calls, 'time')} "
+        f"{_where_used(in_session, calls)} "
         f"({pluralise(len(masks), 'mask')}{named}): the results are worse than the model is, and differ each time"
     )
     evidence = tuple(text_evidence("also", layer, "a random mask in each call") for layer in layers[:4])
     return RuleFinding(
         confidence=0.88 if measured else 0.6,
         why=why,
-        fix=_OFF,
+        fix=_FEED if in_session else _OFF,
         frame=_line(training_graph, masks[0]),
         op=RANDOM_OP,
         evidence=evidence,
@@ -143,6 +187,16 @@ def _finding(training_graph: TrainingGraph, masks: list[OpNode], calls: int, mea
     )
 
 
+def _where_used(in_session: bool, calls: int) -> str:
+    if in_session:
+        return f"drops values in a session run that does not train, {pluralise(calls, 'time')}"
+    return f"runs the model with dropout on in a function without gradients, {pluralise(calls, 'time')}"
+
+
+_FEED = (
+    "feed what keeps all where the model is measured or used (keep_prob: 1.0, rate: 0.0, training: False); if the "
+    "variance over several draws is wanted (MC dropout), this is intended"
+)
 _OFF = (
     "pass training=False where the model is measured or used (Keras does so in evaluate and predict, unless the layer "
     "was called with training=True); if the variance over several draws is wanted (MC dropout), this is intended"
