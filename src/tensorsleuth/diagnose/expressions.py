@@ -109,7 +109,7 @@ class _ParsedFile:
     def __init__(self, text: str) -> None:
         self._nodes: dict[int, list[ast.expr]] = defaultdict(list)
         self.modules: set[str] = set()  # names that imports gave
-        for node in _walk(text):
+        for node in walk_source(text):
             if isinstance(node, ast.expr):
                 self._nodes[_line(node)].append(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -123,7 +123,8 @@ class _ParsedFile:
         return [node for nodes in self._nodes.values() for node in nodes]
 
 
-def _walk(text: str) -> Iterator[ast.AST]:
+def walk_source(text: str) -> Iterator[ast.AST]:
+    """Yield the nodes of a program's text; none if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the program's own text, which it has been told

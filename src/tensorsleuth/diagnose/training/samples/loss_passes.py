@@ -88,9 +88,16 @@ def _passes(training_graph: TrainingGraph, loss: OpNode, trained: Array, measure
         return None
     calls = {call for row in measured if (call := process.call_of(row)) is not None}
     phases = {batch.phase for call in calls if (batch := process.batches.of_call(call)) is not None}
-    frame = training_graph.frame(loss)
+    frame = _loop_line(training_graph, loss) or training_graph.frame(loss)
     restores = _restores(training_graph, process.call_of(trained[-1]))
     return LossPasses(validation, training, steps, frame, Phase.EVALUATE in phases, restores)
+
+
+def _loop_line(training_graph: TrainingGraph, loss: OpNode) -> Frame | None:
+    """Return the line of `fit`; the loss itself may be one that a loaded model brought along later."""
+    site = training_graph.neighbours.site(loss)
+    frames = site.frames if site is not None else ()
+    return next((frame for frame in frames if training_graph.is_keras_loop(frame)), None)
 
 
 def _restores(training_graph: TrainingGraph, last: int | None) -> bool:
