@@ -401,6 +401,39 @@ def test_a_class_that_is_never_predicted(recorded: Recorded, rare: bool) -> None
     assert [one[:2] for one in found] == ([("class-never-predicted", "note")] if rare else [])
 
 
+RARE = (np.random.default_rng(2).random((128, 8)) < 0.06).astype("float32")
+
+
+def reconstruct(x: Any) -> tuple[Any, Any]:
+    return x, x
+
+
+def restore(x: Any) -> tuple[Any, Any]:
+    """Return pictures with noise, as [batch, 12, 12, 1], and the pictures without it."""
+    pictures = tf.tile(tf.reshape(x, (-1, 8, 1, 1)), (1, 18, 1, 1))
+    return tf.reshape(pictures, (-1, 144)) + 0.3, tf.reshape(pictures, (-1, 12, 12, 1))
+
+
+def tag(x: Any) -> tuple[Any, Any]:
+    return tf.roll(x, 1, 0) + 0.1, x
+
+
+@pytest.mark.parametrize("pair", [reconstruct, restore, tag], ids=lambda pair: pair.__name__)
+def test_pixels_are_no_classes(recorded: Recorded, pair: Callable[[Any], tuple[Any, Any]]) -> None:
+    """An autoencoder of thin binary pictures predicts no pixel at first, like a classifier of rare tags."""
+    given, wanted = (part.numpy() for part in map(tf.convert_to_tensor, pair(RARE)))
+    width = int(np.prod(given.shape[1:]))
+    first, bias = weight(width, width, scale=0.05), tf.Variable(-2.0)
+
+    def loss(x: Any, *labels: Any) -> Any:
+        logits = tf.reshape(tf.reshape(x, (-1, width)) @ first + bias, tf.shape(labels[0] if labels else x))
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels[0] if labels else x, logits))
+
+    data = [given] if pair is reconstruct else [given, wanted]
+    found = told(recorded(lambda: run(training(loss, [first, bias], rate=0.01), *data, steps=64)))
+    assert [one[0] for one in found if one[0] == "class-never-predicted"] == ["class-never-predicted"] * (pair is tag)
+
+
 # ---- memory in place of learning
 
 

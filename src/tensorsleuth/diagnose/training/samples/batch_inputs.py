@@ -60,6 +60,7 @@ class BatchInput:
     root: int  # the function that Python calls; -1 in eager code
     shape: tuple[int, ...] | None
     part: tuple[int, int] | None = None  # its place in an element of a dataset, and how many tensors that has
+    source: tuple[int, int] | None = None  # the tensor and the argument of the function that it is, not in eager code
 
 
 class BatchInputs:
@@ -113,7 +114,7 @@ class BatchInputs:
             numbers = self._numbers(op_node, *found) if found is not None else None
             if found is not None and numbers is not None and len(numbers[0]):
                 root, part = self._training.root_id(op_node), self._part(op_node, *found)
-                yield BatchInput(op_node, self._training.frame(op_node), numbers[0], root, numbers[1], part)
+                yield BatchInput(op_node, self._training.frame(op_node), numbers[0], root, numbers[1], part, found)
 
     def _input_behind(self, op_node: OpNode, slot: int) -> tuple[int, int] | None:
         """Return the tensor and the argument behind an input of an op, unchanged but for its type and shape."""

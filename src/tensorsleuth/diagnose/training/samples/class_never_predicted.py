@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
@@ -14,6 +15,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS, LAST_SHARE = 40, 4  # batches, and the part of them, from the end, that counts
 FEWEST_RARE = 5  # labels of the class that is never predicted
+MAX_POSITIONS = 64  # outputs of a sample: more than most have tags
 MIN_ONE_SIDED = 0.9  # of those batches, in which no output is on the other side
 MAX_RARE_SHARE = 0.3  # of the labels: with more of them, it is not balance that is wrong
 
@@ -21,11 +23,11 @@ MAX_RARE_SHARE = 0.3  # of the labels: with more of them, it is not balance that
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     predictions = list(_predictions(training))
-    labels = [one for one in process.cached(BatchInputs).labels if _is_binary(one)] if len(predictions) == 1 else []
+    labels = _labels(process.cached(BatchInputs)) if len(predictions) == 1 else []
     for spot, border in predictions[:1] if labels else []:
         rows = training.output_rows([spot]).get(spot, process.events[:0])
         last = rows[-(len(rows) // LAST_SHARE) :]
-        if len(rows) >= FEWEST_STEPS:
+        if len(rows) >= FEWEST_STEPS and _positions(process.shape_of(rows[-1])) <= MAX_POSITIONS:
             yield from _judge(training, spot, last, border, labels[0])
 
 
@@ -40,6 +42,17 @@ def _predictions(training_graph: TrainingGraph) -> Iterator[tuple[OpNode, float]
     for one in clipped_probabilities(training_graph):
         if one.clipped_op.type == "Sigmoid":
             yield one.clipped_op, 0.5
+
+
+def _labels(batch_inputs: BatchInputs) -> list[BatchInput]:
+    """Return the labels of two classes; an autoencoder's are its inputs, and no classes."""
+    sources = {(one.root, one.source) for one in batch_inputs.features if one.source is not None}
+    return [one for one in batch_inputs.labels if _is_binary(one) and (one.root, one.source) not in sources]
+
+
+def _positions(shape: tuple[int, ...] | None) -> int:
+    """Return the number of outputs of a sample: the pixels of a picture are no predictions of classes."""
+    return math.prod((shape or ())[1:])
 
 
 def _is_binary(one: BatchInput) -> bool:
