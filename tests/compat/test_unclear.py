@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.diagnose.doubts import LENGTH_FLAG
 from tensorsleuth.diagnose.training.undecided_loss import undecided_training
 from tensorsleuth.trace.reader import Trace
 
@@ -153,6 +154,7 @@ def train(steps: int, rate: float, sign: float = 1.0) -> Callable[[], None]:
 def test_a_loss_that_does_not_move_in_too_few_steps(recorded: Recorded) -> None:
     found = diagnosis(recorded(train(6, 0.0)))
     assert found.verdict == "unknown"
+    assert found.unclear[0].command is None and "number of its epochs or steps" in found.unclear[0].what
     assert "the loss did not move" in found.unclear[0].what and "6 steps are too few" in found.unclear[0].what
 
 
@@ -204,3 +206,18 @@ def test_a_part_that_cannot_be_read(recorded: Recorded) -> None:
     journal.write_bytes(data)
     found = diagnosis(tensorsleuth.open(trace.path))
     assert found.verdict == "unknown" and "part of the recording cannot be read" in found.unclear[0].what
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        ("train.py --steps 50", "--steps 50"),
+        ("train.py --max_iters=8 -v", "--max_iters=8"),
+        ("train.py --num-epochs 3", "--num-epochs 3"),
+        ("steps.py 3", None),
+        ("train.py --step-size 0.1", None),
+    ],
+)
+def test_the_argument_that_says_how_long_a_program_trains(arguments: str, flag: str | None) -> None:
+    found = LENGTH_FLAG.search(arguments)
+    assert (found.group() if found is not None else None) == flag

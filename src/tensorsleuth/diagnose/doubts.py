@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence, Set
 
@@ -12,6 +13,8 @@ from tensorsleuth.diagnose.nan.unexplained_reads import unexplained_reads
 from tensorsleuth.diagnose.training.undecided_loss import undecided_training
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
+
+LENGTH_FLAG = re.compile(r"--?[\w-]*(?:epoch|step|iter|episode)\w*[ =]\d+")
 
 
 def find_doubts(
@@ -34,7 +37,7 @@ def _doubts(trace: Trace, blind: str | None, trouble: Sequence[str], noted: Set[
         yield from _missing_rows(trace, process)
         undecided = undecided_training(process, noted)
         if undecided is not None:
-            yield Doubt(f"{undecided}. Let it train for more steps", again)
+            yield Doubt(f"{undecided}. Raise the number of its epochs or steps{_length_flag(trace)}, and run it again")
     for entry in trace.not_covered:
         if entry.get("unseen"):
             yield Doubt(f"{entry['what']} could not be watched ({first_line(str(entry['why']))})", "sleuth doctor")
@@ -48,6 +51,13 @@ def _missing_rows(trace: Trace, process: ProcessTrace) -> Iterator[Doubt]:
             f"a NaN or ∞ was recorded and overwritten later, with {lost} of a circular buffer",
             _run_command(trace, "--circular-buffer-size 0 "),
         )
+
+
+def _length_flag(trace: Trace) -> str:
+    """Return the arguments of the program that seem to say how long it trains: ` (--steps 50)`."""
+    words = " ".join(str(word) for word in trace.meta.get("program", []) if isinstance(word, str))
+    found = LENGTH_FLAG.search(words)
+    return f" ({found.group()})" if found is not None else ""
 
 
 def _run_command(trace: Trace, options: str = "") -> str:
