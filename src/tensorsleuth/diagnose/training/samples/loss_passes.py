@@ -103,5 +103,10 @@ def _loop_line(training_graph: TrainingGraph, loss: OpNode) -> Frame | None:
 def _restores(training_graph: TrainingGraph, last: int | None) -> bool:
     """Return whether Python wrote weights after the last step, as a callback that restores the best ones."""
     written = WrittenVariables(training_graph)
-    trained = written.by_functions.keys() - training_graph.variables.untrainable
+    roots, known = training_graph.roots, training_graph.variables.untrainable
+    trained = {  # the counters of Keras 2 are not known as such, and that of its validations is written elsewhere
+        handle
+        for handle, writers in written.by_functions.items()
+        if handle not in known and any(training_graph.root_id(one) in roots for one in writers)
+    }
     return last is not None and any(max(written.by_eager_calls.get(one, [0])) > last for one in trained)
