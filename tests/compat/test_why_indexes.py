@@ -185,3 +185,81 @@ def test_an_error_that_the_program_expects_is_no_problem(recorded: Recorded) -> 
             tf.ones([3]) * 2.0
 
     assert not tensorsleuth.diagnose(recorded(program)).findings
+
+
+FEATURES = ("age", "country", "income")
+
+
+def _lookups_of_columns(columns: dict[str, Any]) -> None:
+    """Train a model that looks up two columns in small tables, on what is a batch with these columns."""
+    inputs = {name: keras.Input((), name=name, dtype="int32") for name in FEATURES if name != "income"}
+    inputs["income"] = keras.Input((), name="income", dtype="float32")
+    tables = [keras.layers.Embedding(12, 4)(inputs[name]) for name in ("age", "country")]
+    income = keras.layers.Reshape([1])(inputs["income"])
+    model = keras.Model(inputs, keras.layers.Dense(1)(keras.layers.concatenate([*tables, income])))
+    model.compile("sgd", "mse")
+    data = tf.data.Dataset.from_tensor_slices((columns, np.ones([4], np.float32))).batch(4)  # columns
+    model.fit(data, verbose=0, shuffle=False)
+
+
+AGES, COUNTRIES = np.array([1, 2, 3, 4], np.int32), np.array([5, 6, 7, 8], np.int32)
+
+
+@pytest.mark.parametrize("income", [[36237.0, 100.0, 3.0, 4.0], [60.0, 40.0, 20.0, 4.0]])
+def test_a_column_that_belongs_to_another_table(dying: Dying, income: list[float]) -> None:
+    columns = {"age": AGES, "country": np.array(income, np.float32), "income": np.array(income, np.float32)}
+    found = dying(lambda: _lookups_of_columns(columns))
+    assert (found.cause, found.line) == ("index-out-of-range", marked("columns")), found.summary
+    assert "hardly an id of this table" in found.summary and 'x["country"] (float32)' in found.summary, found.summary
+    assert found.confidence < 0.8 and "the column that arrives" in str(found.fix)
+
+
+def test_columns_in_another_order(dying: Dying) -> None:
+    """Which table complains first is chance, and the column that it gets may hold integers."""
+    columns = {"age": np.array([1, 16, 2, 3], np.int32), "country": np.ones([4], np.float32)}
+    found = dying(lambda: _lookups_of_columns(columns | {"income": np.array([1, 5, 2, 3], np.int32)}))
+    assert 'x["age"] (int32)' in found.summary and "hardly an id of this table" in found.summary, found.summary
+
+
+def test_columns_of_their_own_tables_are_told_as_ever(dying: Dying) -> None:
+    columns = {"age": AGES, "country": np.array([1, 2, 3, 25], np.int32), "income": np.ones([4], np.float32)}
+    found = dying(lambda: _lookups_of_columns(columns))
+    assert "hardly" not in found.summary and found.confidence > 0.8 and "at least 26" in str(found.fix)
+
+
+def test_ids_of_a_vocabulary_are_no_other_column_if_they_are_floats(dying: Dying) -> None:
+    columns = {"age": AGES, "country": np.array([1.0, 2.0, 3.0, 12.0], np.float32), "income": np.ones([4], np.float32)}
+    found = dying(lambda: _lookups_of_columns(columns))
+    assert "hardly" not in found.summary and "one row longer" in str(found.fix)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_number_that_is_no_id(dying: Dying, way: str) -> None:
+    def program() -> None:
+        table = tf.Variable(tf.ones([10, 4]), name="words")
+        batch = tf.constant([[3.0, 45211.0], [4.0, 1200.0]])
+        WAYS[way](lambda x: tf.gather(table, tf.cast(x[:, 1], tf.int32)))(batch)
+
+    found = dying(program)
+    assert found.cause == "index-out-of-range" and "hardly an id" in found.summary and found.confidence < 0.8
+
+
+def test_a_function_that_is_given_another_argument(dying: Dying) -> None:
+    def program() -> None:
+        table = tf.Variable(tf.ones([10, 4]))
+
+        @tf.function
+        def look_up(user: Any, seconds: Any) -> Any:
+            return tf.reduce_sum(tf.gather(table, seconds)) + tf.cast(user[0], tf.float32)
+
+        look_up(tf.constant([1, 2]), tf.constant([86400, 3]))  # swapped
+
+    found = dying(program)
+    assert found.line == marked("swapped") and "seconds (int32)" in found.summary, found.summary
+    assert "hardly an id" in found.summary
+
+
+def test_the_sizes_of_a_table_that_are_swapped(dying: Dying) -> None:
+    layer = keras.layers.Embedding(8, 2000)
+    found = dying(lambda: layer(tf.constant([[1, 1500]])))
+    assert "swap the two sizes" in str(found.fix) and "hardly" not in found.summary

@@ -103,6 +103,7 @@ class Function:
     kind: str  # train, backward, write or plain
     tensors: int  # number of tensor ids of an instance
     argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # the shapes it was traced for; -1 for any size
+    elements: tuple[str, ...] = ()  # the parts of what it takes from a dataset itself: `0/token_ids`, `1`
 
     @property
     def trains(self) -> bool:

@@ -25,6 +25,7 @@ from tensorsleuth.diagnose.source_lines import fit_position, source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_EVIDENCE = 6
+FOREIGN = 0.7  # the confidence that an index is no id of its table: the table may be far too small instead
 
 
 def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
@@ -63,13 +64,14 @@ def _index_story(process: ProcessTrace, fatal_error: FatalError) -> IndexStory |
 
 
 def _with_index(process: ProcessTrace, finding: Finding, story: IndexStory) -> Finding:
-    """Name the index, where it came from and what fits; labels that count from 1 are wrong where they were made."""
+    """Name the index, where it came from and what fits; numbers that are no ids are wrong where they were made."""
     frame = Frame(finding.file, finding.line or 0, finding.function or "?") if finding.file is not None else None
     made = story.origin.line if story.origin is not None else None
     where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
     raised = f" ({finding.summary.partition(' (')[2].partition(')')[0]})"
     told = replace(finding, summary=f"{where} {finding.op} {story.sentence(frame)}{raised}", fix=story.fix)
-    if not story.counts_from_one or made is None or made == frame:
+    told = replace(told, confidence=FOREIGN) if story.is_foreign else told
+    if not (story.counts_from_one or story.is_foreign) or made is None or made == frame:
         return told
     return replace(told, **(source_fields(process, replace(made, shown_at=frame)) | {"layer": finding.layer}))
 

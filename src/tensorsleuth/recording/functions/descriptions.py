@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorsleuth.core.ops.gradients import LOOP_SAVING_OPS
-from tensorsleuth.core.ops.kinds import writes_variables
+from tensorsleuth.core.ops.kinds import INPUT_OPS, writes_variables
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.function_def import Definition, argument_shapes, describe_attributes
 from tensorsleuth.recording.functions.saved_lines import SavedLines
@@ -16,6 +16,7 @@ from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.structure.name_scopes import NameScopes
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.recording.tensorflow.gradient_marks import is_in_written_gradient
+from tensorsleuth.recording.tensorflow.internals import element_names
 
 
 class FunctionDescriber:
@@ -62,6 +63,7 @@ class FunctionDescriber:
             "returns": [definition.source(definition.proto.ret[out.name]) for out in signature.output_arg],
             "kind": _kind(definition, nodes),
             "tensors": definition.tensors,
+            "elements": element_names(graph) if any(node[1] in INPUT_OPS for node in nodes) else [],
         }
 
     def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:

@@ -254,6 +254,7 @@ def _function(fields: dict[str, Any]) -> Function:
         str(fields["kind"]),
         int(fields["tensors"]),
         tuple(_shape(shape) for shape in fields.get("argument_shapes", ())),
+        tuple(str(name) for name in fields.get("elements", ())),
     )
 
 

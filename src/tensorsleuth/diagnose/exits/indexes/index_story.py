@@ -16,6 +16,7 @@ from tensorsleuth.core.ops.indexing import (
 from tensorsleuth.diagnose.exits.failure import FatalError
 from tensorsleuth.diagnose.exits.indexes.bad_index import BadIndex, bad_index
 from tensorsleuth.diagnose.exits.indexes.input_origin import InputOrigin, InputOrigins
+from tensorsleuth.diagnose.exits.indexes.table_column import FAR_BEYOND, Column, is_foreign
 from tensorsleuth.diagnose.exits.refusals.size_source import Axis, size_source
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -29,6 +30,7 @@ class IndexStory:
     op: str
     indexed: SizedTensor | None  # the table, or the variable that gives the number of classes
     origin: InputOrigin | None  # of the tensor that holds the index
+    columns: tuple[Column, ...] = ()  # of the data that are looked up in tables, in the same function
 
     @classmethod
     def of_error(cls, process: ProcessTrace, error: FatalError) -> IndexStory | None:
@@ -41,14 +43,17 @@ class IndexStory:
         if indexed is not None and error.op in LABEL_OPS:
             indexed = size_source(Axis(indexed, -1)).tensor
         origin = origins.of_slot(INDEX_INPUTS[error.op]) if error.op not in SLICE_OPS else None
-        return cls(_with_size(index, indexed), error.op, indexed, origin)
+        return cls(_with_size(index, indexed), error.op, indexed, origin, tuple(origins.looked_up()))
 
     def sentence(self, here: Frame | None) -> str:
         """Return what the op got: `got the index 99 at [0, 2], fed in a.py:7; table [10, 4] of a.py:3 has 0 … 9`."""
         what = "label" if self.is_label else "segment id" if self.op in SEGMENT_OPS else "index"
         origin = self.origin.words(here) if self.origin is not None else ""
         got = f"got the {what} {self.index.words}{f', {origin}' if origin else ''}"
-        return "; ".join(part for part in (got, self._right_words(here)) if part)
+        right = self._right_words(here)
+        if self.is_foreign:
+            right += ", so what arrives there is hardly an id of this table"
+        return "; ".join(part for part in (got, right) if part)
 
     def _right_words(self, here: Frame | None) -> str:
         right = self.index.range_words
@@ -64,6 +69,19 @@ class IndexStory:
     @property
     def is_label(self) -> bool:
         return self.op in LABEL_OPS
+
+    @property
+    def is_foreign(self) -> bool:
+        """Return whether what was looked up in a table of rows is hardly an id of it."""
+        is_table = self.indexed is not None and self.indexed.is_variable and self.op not in _NO_LOOKUPS
+        return is_table and not self._is_swapped and is_foreign(self.index, self.columns)
+
+    @property
+    def _is_swapped(self) -> bool:
+        """Return whether the ids would fit if the two sizes of the table were swapped."""
+        shape = self.indexed.shape if self.indexed is not None else None
+        wide = shape[1] if shape is not None and len(shape) == 2 else None
+        return wide is not None and self.index.value < wide and wide >= FAR_BEYOND * (self.index.high or wide)
 
     @property
     def counts_from_one(self) -> bool:
@@ -93,6 +111,10 @@ class IndexStory:
 
     def _table_fix(self) -> str:
         value, size = self.index.value, self.index.high
+        if self._is_swapped:
+            return _SWAPPED
+        if self.is_foreign:
+            return f"{_COLUMN} it needs input_dim of at least {value + 1}"
         if value == size:
             return (
                 f"make the table one row longer (input_dim={value + 1}): the vocabulary, and one more for padding or "
@@ -116,6 +138,12 @@ class IndexStory:
         )
 
 
+_NO_LOOKUPS = LABEL_OPS | SEGMENT_OPS | SCATTER_OPS | SLICE_OPS
+_SWAPPED = "swap the two sizes of the table: the first one is the number of ids, the second one that of the features"
+_COLUMN = (
+    "look whether the column that arrives is the one that this table was made for: compare the names and the order of "
+    "the features with those of the model's inputs, and give it a dict with their names. If they are its ids after all,"
+)
 _NO_NEGATIVE = (
     "no row is counted from the end here: give −1, which often stands for padding or unknown, a row of its own "
     "(ids + 1), or replace it and mask the result"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from tensorsleuth.core.catalog import EagerOp, FailedCall, Frame, Instance, Site
+from tensorsleuth.core.ops.data_ops import EMBEDDING_LOOKUPS
+from tensorsleuth.core.ops.indexing import INDEX_INPUTS
 from tensorsleuth.core.ops.kinds import FEED, INPUT_OPS
 from tensorsleuth.core.ops.views import VALUE_PRESERVING
+from tensorsleuth.diagnose.exits.indexes.table_column import Column
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
 from tensorsleuth.diagnose.inputs.dataset_lines import DatasetLines
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.value_flow import ValueSource
-from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
 MAX_HOPS = 60
+_WRAPPED_SLOT = 2  # of where(ids < 0, ids + rows, ids)
 NodePlace = tuple[Instance, int]  # a node of a function, by its number
 
 
@@ -25,6 +30,7 @@ class InputOrigin:
     name: str
     frame: Frame | None
     dataset: Frame | None = None  # that made the dataset, if it is of one
+    column: Column | None = None  # the part of the batch or the argument, if it came in unchanged
 
     @property
     def is_data(self) -> bool:
@@ -40,6 +46,11 @@ class InputOrigin:
         """`of the dataset of a.py:4`, `fed in a.py:7`, `made in a.py:9 (AddV2)`"""
         if self.line is None:
             return ""
+        named = f"{self.column.words} " if self.column is not None and self.column.name else ""
+        return named + self._place_words(here)
+
+    def _place_words(self, here: Frame | None) -> str:
+        assert self.line is not None
         place = f"{self.line.file}:{self.line.line}" if self.line != here else "the same line"
         if self.dataset is not None:
             return f"of the dataset of {place}"
@@ -62,6 +73,18 @@ class InputOrigins:
         found = self._of_source(slots[slot][0]) if slot < len(slots) and slots[slot] else None
         return found if found is not None and (found.frame is not None or found.dataset is not None) else None
 
+    def looked_up(self) -> Iterator[Column]:
+        """Yield the columns of the data that the function of the failed op looks up in tables."""
+        function = self._process.catalogue.functions[self._node[0].function] if self._node is not None else None
+        for number, node in enumerate(function.nodes if function is not None else ()):
+            if self._node is None or node.type not in EMBEDDING_LOOKUPS:
+                continue
+            slots = self._graphs.flow.input_sources(self._node[0], number)
+            slot = INDEX_INPUTS.get(node.type, 1)
+            found = self._of_source(slots[slot][0]) if slot < len(slots) and slots[slot] else None
+            if found is not None and found.column is not None:
+                yield found.column
+
     def tensor(self, slot: int) -> SizedTensor | None:
         """Return an input with its shape and its line, or the variable that it is."""
         if self._node is None:
@@ -74,15 +97,30 @@ class InputOrigins:
     def _of_source(self, source: ValueSource) -> InputOrigin | None:
         for _ in range(MAX_HOPS):
             tensor = self._process.tensor(source.tensor)
+            column = Column.of_tensor(tensor, source.argument)
             if source.argument >= 0:
-                return self._of_argument(source.argument)
+                origin = self._of_argument(source.argument)
+                return replace(origin, column=column) if origin is not None else None
             if tensor is None or tensor.node is None or tensor.instance is None or tensor.function is None:
                 return None
             slots = self._graphs.flow.input_sources(tensor.instance, tensor.function.number(tensor.node))
-            if tensor.type not in VALUE_PRESERVING or not slots or not slots[0]:
-                return self._described(tensor.type, tensor.name, tensor.site, self._failed.call)
-            source = slots[0][0]
+            slot = _WRAPPED_SLOT if tensor.type == "SelectV2" and self._is_wrapped(tensor, slots) else 0
+            passes = tensor.type in VALUE_PRESERVING or slot == _WRAPPED_SLOT
+            if not passes or slot >= len(slots) or not slots[slot]:
+                origin = self._described(tensor.type, tensor.name, tensor.site, self._failed.call)
+                return replace(origin, column=column)
+            source = slots[slot][0]
         return None
+
+    def _is_wrapped(self, tensor: TensorInfo, slots: list[list[ValueSource]]) -> bool:
+        """Return whether a selection counts negative ids from the end, as Keras does, and keeps the others."""
+        if len(slots) <= _WRAPPED_SLOT or not slots[0] or not slots[_WRAPPED_SLOT]:
+            return False
+        test = self._process.tensor(slots[0][0].tensor)
+        if test is None or test.type != "Less" or test.instance is None or test.function is None or test.node is None:
+            return False
+        tested = self._graphs.flow.input_sources(test.instance, test.function.number(test.node))
+        return bool(tested and tested[0]) and tested[0][0] == slots[_WRAPPED_SLOT][0]
 
     def _of_argument(self, at: int) -> InputOrigin | None:
         """Return the origin of a tensor that Python passed to the op or the function."""
