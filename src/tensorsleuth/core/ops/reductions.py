@@ -15,7 +15,10 @@ AVERAGING_OPS = LOSS_REDUCTIONS | {"RealDiv", "DivNoNan", "Mul", "Cast"}
 LOSS_ENDS = LOSS_REDUCTIONS | {"AddV2", "Mul", "RealDiv", "DivNoNan", "Neg", "Squeeze", "Identity"}
 
 SPARSE_CROSS_ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"  # takes class numbers
-CROSS_ENTROPIES = frozenset([SPARSE_CROSS_ENTROPY, "SoftmaxCrossEntropyWithLogits"])  # losses from logits
+DENSE_CROSS_ENTROPY = "SoftmaxCrossEntropyWithLogits"  # takes a probability for each class
+CROSS_ENTROPIES = frozenset([SPARSE_CROSS_ENTROPY, DENSE_CROSS_ENTROPY])  # losses from logits
+LOG_PROBABILITY_OPS = frozenset(["LogSoftmax", "Sub"])  # also by hand: logits − logsumexp
+LABEL_PICKS = LOSS_REDUCTIONS | {"Gather", "GatherV2", "GatherNd", "Mul"}  # from log probabilities to those of labels
 PLAIN_SOFTMAXES = frozenset(["Softmax", "LogSoftmax"])  # over the last axis
 SOFTMAXES = CROSS_ENTROPIES | PLAIN_SOFTMAXES  # they compute a softmax
 

@@ -17,6 +17,7 @@ import numpy as np
 from tensorsleuth.core.catalog import EagerOp, Instance
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
 from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, HAND_OUTS, INPUT_OPS, VARIABLE_READS
+from tensorsleuth.diagnose.nan.masked_logits import infinite_loss_logits
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
 from tensorsleuth.trace.dataflow.dataset_pipelines import DatasetPipelines
 from tensorsleuth.trace.dataflow.gaps import RowGaps
@@ -165,11 +166,17 @@ class OriginFinder:
             ):
                 return None
             return self._origin_of_write(one) if one.op in VARIABLE_READS else Origin(call_graph, one, slots)
-        if _is_new_infinity(one, bad):
+        if _is_new_infinity(one, bad) or self._is_infinite_loss(one, bad):
             return Origin(call_graph, one, slots)
         if not one.has_nan or any(other.has_nan for other in bad):
             return None
         return Origin(call_graph, one, slots) if all(self._is_intended(other) for other in bad) else None
+
+    def _is_infinite_loss(self, one: ObservedTensor, bad: list[ObservedTensor]) -> bool:
+        """Return whether it is the loss of labels whose logits the program masked with −∞."""
+        if infinite_loss_logits(self.call_graphs, one) is None:
+            return False
+        return all(self._is_intended(other) for other in bad)
 
     def _is_from_bad_source(self, one: ObservedTensor) -> bool:
         """Was a dataset behind it made of bad tensors."""
