@@ -55,6 +55,8 @@ SHAPE_INPUTS = {
     **dict.fromkeys(("StatelessRandomUniformV2", "StatelessRandomNormalV2"), 0),
     **dict.fromkeys(("Fill", "StridedSliceGrad", "Empty"), 0),
 }
+# Those of them that make a tensor of the shape that they are given, out of nothing else.
+SHAPED_OPS = {op: slot for op, slot in SHAPE_INPUTS.items() if "Random" in op or op in ("Fill", "TruncatedNormal")}
 
 GENERATED_CONSTANTS = frozenset(["Const", "Range"])  # the program wrote their values down
 CONSTANTS_AND_VARIABLES = GENERATED_CONSTANTS | {"VariableV2"}  # not computed from data

@@ -186,12 +186,19 @@ def _is_last(process: ProcessTrace, failed_call: FailedCall) -> bool:
 
 
 def failing_node(process: ProcessTrace, failed_call: FailedCall) -> tuple[Instance, int, Node] | None:
-    """Return the node that the message names."""
-    catalogue = process.catalogue
+    """Return the node that the message names; inside of a function that was inlined, the one whose name ends it."""
     for name in _NODE.findall(failed_call.message.partition("NodeDef: ")[0]):
-        for instance in reversed(catalogue.instances.values()):
-            function = catalogue.functions.get(instance.function)
-            for number, node in enumerate(function.nodes if function is not None else ()):
-                if name == node.name or name.endswith("/" + node.name):
-                    return instance, number, node
+        found = _last_node(process, name) or _last_node(process, name, is_inlined=True)
+        if found is not None:
+            return found
+    return None
+
+
+def _last_node(process: ProcessTrace, name: str, is_inlined: bool = False) -> tuple[Instance, int, Node] | None:
+    catalogue = process.catalogue
+    for instance in reversed(catalogue.instances.values()):
+        function = catalogue.functions.get(instance.function)
+        for number, node in enumerate(function.nodes if function is not None else ()):
+            if name.endswith("/" + node.name) if is_inlined else name == node.name:
+                return instance, number, node
     return None

@@ -129,6 +129,10 @@ class MetShapes:
     def _sizes(self) -> Counter[int | None]:
         return Counter(size for shape in self._tensors.variable_shapes.values() for size in {*shape})
 
+    def has_met(self, rows: int) -> bool:
+        """Return whether batches had so many rows before, or what the op gave in its line."""
+        return self.frame is not None and self._tensors.has_met(self.op, self.frame, rows)
+
     def evidence(self) -> Iterator[Evidence]:
         for one in self.operands:
             line = f"{one.frame.file}:{one.frame.line}" if one.frame is not None else None

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.indexing import LABEL_OPS
+from tensorsleuth.core.ops.views import SHAPE_ONLY_OPS
 from tensorsleuth.diagnose.exits.exception_message import plain_message
 from tensorsleuth.diagnose.exits.failure import FatalError
 from tensorsleuth.diagnose.exits.indexes.bad_index import bad_index
 from tensorsleuth.diagnose.exits.met_shapes import Culprit, MetShapes
+from tensorsleuth.diagnose.exits.refusals.fixed_batch import FixedBatch, fixed_batch
 from tensorsleuth.diagnose.exits.refusals.size_source import Axis
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -20,6 +22,7 @@ from tensorsleuth.trace.process.refusal import FEEDING, Refusal, Sizes
 SHAPE_MISMATCH = "shape-mismatch"
 _LABELS = re.compile(r"labels shape \[([\d, ]+)\]")
 FED_THERE = 0.9
+BATCH_CHANGED = 0.9
 MET_THERE = 0.75  # confidence in the line where they met: the one to change may be elsewhere
 
 
@@ -57,10 +60,13 @@ def story_of_failure(process: ProcessTrace, fatal_error: FatalError) -> ShapeSto
     if not fatal_error.inputs or fatal_error.node is None:
         return story_of_refusal(process, failed_call.type, failed_call.message)
     tensors = SizedTensors(process)
-    operands = tensors.of_inputs(*fatal_error.node, failed_call.call)
+    op, node = fatal_error.op, fatal_error.node
+    if op in SHAPE_ONLY_OPS and (forward := tensors.differentiated(*node)) is not None:
+        op, node = forward[0], (node[0], forward[1])
+    operands = tensors.of_inputs(*node, failed_call.call)
     if fatal_error.op in LABEL_OPS and len(operands) == 1:
         operands += _labels(failed_call.message)
-    met = MetShapes(tensors, fatal_error.op, fatal_error.site, operands)
+    met = MetShapes(tensors, op, fatal_error.site, operands)
     return _story(met, failed_call.type, plain_message(failed_call.message))
 
 
@@ -102,6 +108,10 @@ def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:
     where = _line(met.frame)
     told = _refusal_words(met, error, message, conflict)
     evidence = tuple(met.evidence())
+    batch = fixed_batch(conflict) if conflict is not None else None
+    if batch is not None and met.has_met(batch.rows):
+        sentence = f"{_batch_words(batch)}: {where} {met.op} got {met.met} ({error})"
+        return ShapeStory(sentence, batch.fix, BATCH_CHANGED, batch.frame, evidence, True)
     if culprit is None:
         return ShapeStory(f"{where} {told}", _fix(conflict), MET_THERE, met.frame, evidence, conflict is not None)
     line = _line(culprit.tensor.frame)
@@ -118,6 +128,16 @@ def _refusal_words(met: MetShapes, error: str, message: str, conflict: tuple[Axi
     lines = (f"{size} is a size of {_name(one)} of {_line(one.frame)}" for size, one in met.distant_sources(conflict))
     sizes = f"{conflict[0].size} and {conflict[1].size} do not fit together"
     return "; ".join([f"{met.op} got {met.met}: {sizes} ({error})", *lines])
+
+
+def _batch_words(batch: FixedBatch) -> str:
+    one = batch.tensor
+    shape = _sizes(one.shape or ())
+    if one.caller is not None:
+        made = f"{_line(one.caller)} always asks for {batch.rows} rows, which {_line(one.frame)} makes {shape}"
+    else:
+        made = f"{_line(one.frame)} always makes {batch.rows} rows {shape}"
+    return f"{made}, and this batch has {batch.batch}, not {batch.rows} as others before"
 
 
 def _line(frame: Frame | None) -> str:

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.core.catalog import Frame, Instance, Node
-from tensorsleuth.core.ops.kinds import FEED, VARIABLE_OPS, VARIABLE_READS, VIEWS, writes_variables
+from tensorsleuth.core.catalog import Frame, Instance, Node, Site
+from tensorsleuth.core.ops.kinds import FEED, INPUT_OPS, VARIABLE_OPS, VARIABLE_READS, VIEWS, writes_variables
+from tensorsleuth.diagnose.exits.refusals.argument_lines import argument_line
 from tensorsleuth.diagnose.graph.shapes import FunctionShapes, reshaped
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs, Slots
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -33,6 +34,7 @@ class SizedTensor:
     frame: Frame | None
     handle: int = 0  # of a variable, if it is one of eager code
     _inputs: Callable[[], list[SizedTensor]] = field(default=list, repr=False, compare=False)
+    caller: Frame | None = field(default=None, compare=False)  # the line that chose its number of rows, if another
 
     @property
     def is_variable(self) -> bool:
@@ -71,7 +73,8 @@ class SizedTensors:
         if handle:
             return self._variable(handle, "", one.shape if one.op in VARIABLE_READS else None)
         name = "data" if one.op == FEED else one.tensor.name
-        return SizedTensor(one.op, name, one.shape, frame, 0, lambda: self._inputs(one))
+        shape = one.shape if one.shape is not None else _constant_shape(one)
+        return SizedTensor(one.op, name, shape, frame, 0, lambda: self._inputs(one), self._caller(site, shape))
 
     @cached_property
     def variable_shapes(self) -> dict[int, Sizes]:
@@ -84,6 +87,26 @@ class SizedTensors:
             if handle not in found and value is not None and value.shape is not None:
                 found[handle] = value.shape
         return found
+
+    def has_met(self, op: str, frame: Frame, rows: int) -> bool:
+        """Return whether a batch of the data had so many rows, or what an op of this type gave in a line."""
+        events = self._process.events
+        infos = {int(tensor): self._process.tensor(tensor) for tensor in np.unique(events["tensor"])}
+        known = [
+            number
+            for number, info in infos.items()
+            if info is not None and (info.type in INPUT_OPS or (info.type == op and _is_of_line(info.site, frame)))
+        ]
+        shapes = (self._process.shape_of(row) for row in events[np.isin(events["tensor"], known)])
+        return any(shape and shape[0] == rows for shape in shapes)
+
+    def differentiated(self, instance: Instance, number: int) -> tuple[str, int] | None:
+        """Return the type and the number of the op that a node differentiates, if both are in the same function."""
+        function = self._process.catalogue.functions[instance.function]
+        forward = function.nodes[number].forward
+        found = (at for at, node in enumerate(function.nodes) if forward is not None and node.name == forward.name)
+        at = next(found, None)
+        return (function.nodes[at].type, at) if at is not None else None
 
     def has_worked(self, handle: int) -> bool:
         """Return whether a variable was used more than once: by another call than the one that failed."""
@@ -137,6 +160,9 @@ class SizedTensors:
         site = self._process.catalogue.sites.get(node.site)
         return SizedTensor(RESHAPE, node.name, shape, site.frame if site is not None else None, 0, lambda: [given])
 
+    def _caller(self, site: Site | None, shape: Sizes | None) -> Frame | None:
+        return argument_line(self._process, site, shape[0]) if shape else None
+
     def _refused(self, refusal: Refusal, node: RefusedTensor) -> SizedTensor:
         if node.op == CAPTURED:
             return self._refused(refusal, refusal.nodes[node.inputs[0]]) if node.inputs else _unknown(node)
@@ -150,7 +176,23 @@ class SizedTensors:
         frame = site.frame if site is not None else None
         op = VARIABLE if node.op in VARIABLE_OPS else node.op
         inputs = [refusal.nodes[number] for number in node.inputs]
-        return SizedTensor(op, node.name, node.shape, frame, 0, lambda: [self._refused(refusal, one) for one in inputs])
+
+        def before() -> list[SizedTensor]:
+            return [self._refused(refusal, one) for one in inputs]
+
+        return SizedTensor(op, node.name, node.shape, frame, 0, before, self._caller(site, node.shape))
+
+
+def _constant_shape(one: ObservedTensor) -> Sizes | None:
+    """Return the shape of a constant of a function, which has no row."""
+    node = one.tensor.node
+    shape = node.attrs.get("shape") if node is not None and node.type == "Const" else None
+    return tuple(int(size) for size in shape) if isinstance(shape, list | tuple) else None
+
+
+def _is_of_line(site: Site | None, frame: Frame) -> bool:
+    here = site.frame if site is not None else None
+    return here is not None and (here.file, here.line) == (frame.file, frame.line)
 
 
 def _unknown(node: RefusedTensor) -> SizedTensor:

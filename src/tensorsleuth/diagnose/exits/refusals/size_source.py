@@ -37,7 +37,7 @@ def size_source(axis: Axis) -> Axis:
 def _axis_before(axis: Axis) -> Axis | None:
     """Return the axis of an input that has this size for the same reason."""
     one = axis.tensor
-    if one.op == RESHAPE:
+    if one.op in (RESHAPE, "ExpandDims"):
         return _before_reshape(axis)
     if one.is_variable or one.op in AXIS_CHANGES:
         return None
