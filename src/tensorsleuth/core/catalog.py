@@ -12,6 +12,7 @@ from tensorsleuth.core.series import LogMessage, Series
 from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 
+OPERATION = "operation"  # the kind of a creation: a call of `keras.ops` in a functional model
 TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
 _FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape differentiates from outside
 
@@ -40,9 +41,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """The expression of the program that made a layer, a model, an optimizer or a loss."""
+    """The expression of the program that made a layer, a model, an operation of Keras's, an optimizer or a loss."""
 
-    kind: str  # layer, model, optimizer, loss or compile
+    kind: str  # layer, model, operation, optimizer, loss or compile
     name: str
     type: str  # the name of its class
     frame: Frame

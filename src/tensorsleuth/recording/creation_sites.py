@@ -8,6 +8,7 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
+from tensorsleuth.core.catalog import OPERATION
 from tensorsleuth.recording.call_sites import is_user_file
 from tensorsleuth.recording.tensorflow.autograph import is_generated, original_frame
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
@@ -30,11 +31,16 @@ class CreationSites:
         frame = creating_frame(part) if kind is not None else None
         if frame is None or kind is None or len(self._known) >= MAX_CREATIONS:
             return
-        place, name = expression_at(frame), str(getattr(part, "name", None) or getattr(part, "_name", ""))
-        key = kind, name, str(place["file"]), int(place["span"][0])
+        place, name = expression_at(frame), _name(kind, part)
+        key = kind, name or type(part).__name__, str(place["file"]), int(place["span"][0])
         if key not in self._known:
             self._known.add(key)
             self._catalog.creation({"kind": kind, "name": name, "type": type(part).__name__} | place)
+
+
+def _name(kind: str, part: Any) -> str:
+    """Return the name that the program sees; those of operations are counted up in each call, and nothing has them."""
+    return "" if kind == OPERATION else str(getattr(part, "name", None) or getattr(part, "_name", ""))
 
 
 def creating_frame(part: Any) -> FrameType | None:

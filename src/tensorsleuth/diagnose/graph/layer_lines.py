@@ -26,6 +26,9 @@ class LayerLines:
         """Return the line of an op, or the line that made its layer if the op's line runs a whole model."""
         frame = site.frame if site is not None else None
         made = self._creations.of_path(layer) if layer is not None else None
+        inner = self._creations.operation(op, made) if made is not None and made.kind == "model" else None
+        if inner is not None and (frame is None or self._does_not_spell(frame, op)):
+            return replace(inner.frame, shown_at=frame, layer=layer)
         if made is not None and (frame is None or self._runs_model(site, layer or "", op)):
             return replace(made.frame, shown_at=frame, layer=layer)
         if made is None and layer is not None and self._is_unknown and self._runs_any_model(frame):
@@ -51,8 +54,14 @@ class LayerLines:
         is_in_own_layer = any(frame.function == _OWN_CALL for frame in site.frames[: site.user_index + 1])
         if self._creations.depth(layer, is_in_own_layer) < 2:
             return False
+        return self._does_not_spell(site.frame, op)
+
+    def _does_not_spell(self, frame: Frame, op: str) -> bool:
+        """Return whether a line calls something, as a model, and does not have the op itself."""
+        if runs_keras_loop(self._process, frame):
+            return True
         expressions = self._process.cached(Expressions)
-        return expressions.calls_object(site.frame) and expressions.of_op(site.frame, op) is None
+        return expressions.calls_object(frame) and expressions.of_op(frame, op) is None
 
 
 def runs_keras_loop(process: ProcessTrace, frame: Frame) -> bool:

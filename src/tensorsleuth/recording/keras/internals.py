@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tensorsleuth.core.catalog import OPERATION
+
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
 CALLBACK_LIST_MODULES = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
 VARIABLE_MODULES = ("keras.src.backend.tensorflow.core",)  # defines the variables of Keras 3
@@ -96,10 +98,18 @@ def optimizer_variables(optimizer: Any) -> list[Any]:
 
 
 def part_kind(kind: str, part: Any) -> str | None:
-    """Return whether it is a layer, model, optimizer, loss or compiled losses; None for Keras's other operations."""
+    """Return whether it is a layer, model, other operation, optimizer, loss or compiled losses."""
     bases = {base.__name__ for base in type(part).__mro__}
     if kind == "layer":
-        return "model" if "Model" in bases else "layer" if "Layer" in bases else None
+        return (
+            "model"
+            if "Model" in bases
+            else "layer"
+            if "Layer" in bases
+            else OPERATION
+            if "Operation" in bases
+            else None
+        )
     return "compile" if kind == "loss" and type(part).__name__ == "CompileLoss" else kind
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from tensorsleuth.core.catalog import Creation, Frame
+from tensorsleuth.core.catalog import OPERATION, Creation, Frame
+from tensorsleuth.core.ops.keras_operations import KNOWN_OPERATIONS, operation_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
 _CLASS = re.compile(r"^[ \t]*class[ \t]+(\w+)", re.MULTILINE)
@@ -20,7 +21,8 @@ class Creations:
         self._by_kind: dict[str, list[Creation]] = defaultdict(list)
         self._own_classes = {name for text in process.catalogue.sources.values() for name in _CLASS.findall(text)}
         for one in process.catalogue.creations:
-            self._by_name[one.name].append(one)
+            if one.kind != OPERATION:
+                self._by_name[one.name].append(one)
             self._by_kind[one.kind].append(one)
 
     def __bool__(self) -> bool:
@@ -53,10 +55,25 @@ class Creations:
         made = next((found for name in reversed(names) if (found := self._by_name.get(name))), [])
         return made if all(one.kind == "layer" for one in made) else []
 
+    def operation(self, op: str, model: Creation) -> Creation | None:
+        """Return the operation of a functional model that runs an op, if one line made all that do.
+
+        None if the lines around made operations of which it is not known what they run.
+        """
+        near = [one for one in self._by_kind.get(OPERATION, []) if _scope(one) == _scope(model)]
+        name = operation_of(op)
+        found = [one for one in near if one.type == name]
+        is_known = all(one.type in KNOWN_OPERATIONS for one in near)
+        return found[0] if is_known and len(_lines(found)) == 1 else None
+
     def only(self, kind: str) -> Creation | None:
         """Return the one part of a kind, if one line made all."""
         found = self._by_kind.get(kind, [])
         return found[0] if len(_lines(found)) == 1 else None
+
+
+def _scope(one: Creation) -> tuple[str, str]:
+    return one.frame.file, one.frame.function
 
 
 def _lines(creations: list[Creation]) -> set[Frame]:
