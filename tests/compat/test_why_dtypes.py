@@ -118,8 +118,8 @@ def test_a_placeholder_that_is_not_fed(dying: Dying) -> None:
     def program() -> None:
         v1 = tf.compat.v1
         with tf.Graph().as_default(), v1.Session() as session:
-            x = v1.placeholder(tf.float32, [None, 4], name="x")  # not fed
-            session.run(x * 2.0)
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            session.run(x * 2.0)  # not fed
 
     found = dying(program)
     assert found.cause == "tensorflow-error" and found.line == marked("not fed"), found.summary

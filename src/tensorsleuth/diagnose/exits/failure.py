@@ -22,6 +22,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 MAX_CALLS_AFTER = 3  # calls at the end among which the one is that the program died of
 UNKNOWN_ERROR = "tensorflow-error"
 DTYPE_MISMATCH = "dtype-mismatch"
+UNFED = "was not fed"  # what a placeholder without a value did
 OUT_OF_MEMORY = "out-of-memory"
 INDEX_OUT_OF_RANGE = "index-out-of-range"
 LABEL_OUT_OF_RANGE = "label-out-of-range"
@@ -75,7 +76,7 @@ _ERROR_KINDS = tuple(
          "that the model was made with"),
         (r"was expected to be an? \w+ tensor but is an? \w+ tensor|is not in the list of allowed values",
          DTYPE_MISMATCH, "got a dtype that does not fit", "cast one of its inputs with tf.cast"),
-        (r"You must feed a value for placeholder", UNKNOWN_ERROR, "was not fed",
+        (r"You must feed a value for placeholder", UNKNOWN_ERROR, UNFED,
          "give it a value in feed_dict, or fetch nothing that depends on it"),
         (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN_ERROR, "failed an assertion",
          None),

@@ -15,6 +15,7 @@ from tensorsleuth.diagnose.exits.failure import (
 )
 from tensorsleuth.diagnose.exits.indexes.index_story import IndexStory
 from tensorsleuth.diagnose.exits.refusals.dtype_story import dtype_story
+from tensorsleuth.diagnose.exits.refusals.unfed_placeholder import UnfedPlaceholder
 from tensorsleuth.diagnose.exits.shape_story import SHAPE_MISMATCH, ShapeStory, story_of_failure
 from tensorsleuth.diagnose.exits.value_text import parse_value_text
 from tensorsleuth.diagnose.expressions import marked
@@ -30,6 +31,10 @@ FOREIGN = 0.7  # the confidence that an index is no id of its table: the table m
 
 def failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
     story, finding = _shape_story(process, fatal_error), _plain_failure(process, fatal_error)
+    unfed = UnfedPlaceholder.of_error(process, fatal_error)
+    if unfed is not None:
+        where = source_fields(process, unfed.run)
+        return replace(finding, summary=unfed.sentence(fatal_error.failure.type), fix=unfed.fix, **where)
     dtypes = dtype_story(process, fatal_error.failure.type, fatal_error.failure.message)
     if dtypes is not None:
         where = source_fields(process, marked(process, dtypes.frame, DTYPE_MISMATCH, fatal_error.op))
