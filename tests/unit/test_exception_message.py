@@ -40,3 +40,15 @@ def test_what_keras_tried_to_infer_is_left_out() -> None:
     tried = "Could not automatically infer the output shape / dtype of 'decoder'.\n\nError encountered:\n\n"
     said = plain_message(f"Exception encountered when calling D.call().\n\n\x1b[1m{tried}{inner}\x1b[0m\n\nArguments")
     assert said == inner
+
+
+def test_what_keras_2_puts_around_a_message() -> None:
+    inner = 'in user code:\n\n    File "a.py", line 7, in call  *\n        x = f(x)\n\n    ValueError: 1 and 101 differ'
+    around = (
+        "Exception encountered when calling layer 'ncf' (type NCF).\n\n{}\n\nCall arguments received by layer 'ncf'"
+    )
+    assert plain_message(around.format(inner) + " (type NCF):\n  • x=1") == "1 and 101 differ"
+    assert plain_message(around.format("no such thing") + " (type NCF):\n  • x=1") == "no such thing"
+    assert (
+        plain_message("Exception encountered when calling it. Twice") == "Exception encountered when calling it. Twice"
+    )

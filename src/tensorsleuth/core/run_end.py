@@ -7,6 +7,8 @@ from typing import Any
 
 from tensorsleuth.core.catalog import Frame
 
+_PYTHON_ERRORS = ("exception", "shape-mismatch", "dtype-mismatch")  # causes of a finding
+
 
 @dataclass(frozen=True)
 class RunningOp:
@@ -97,3 +99,8 @@ class RunEnd:
     def to_json(self) -> dict[str, Any]:
         """Return the fields of `sleuth why --json`."""
         return asdict(self)
+
+    @property
+    def is_python_error(self) -> bool:
+        """Return whether an exception ended it that says why: threads and memory have nothing to do with that."""
+        return self.kind in _PYTHON_ERRORS

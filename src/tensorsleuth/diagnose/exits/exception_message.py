@@ -12,7 +12,11 @@ _INFERRED = re.compile(r"Could not automatically infer the output shape.*?Error 
 _MET_SHAPES = re.compile(
     r"(?P<why>.+?) for '\{\{node [^}]*\}\} = (?P<op>\w+).* with input shapes: (?P<shapes>\[.*?\](?:, \[.*?\])*)"
 )
-_KERAS_CALL = re.compile(r"Exception encountered when calling .+?\.\s+\x1b\[1m(.*?)\x1b\[0m.*", re.DOTALL)
+_KERAS_CALL = re.compile(
+    r"Exception encountered when calling [^\n]+?\.\s+(?:\x1b\[1m(?P<bold>.*?)\x1b\[0m.*|"
+    r"(?P<plain>.*?)\s+Call arguments received by .*)",
+    re.DOTALL,
+)
 _SHAPES = re.compile(r"[Ss]hapes?\b|[Ii]ncompatible|[Dd]imensions?\b|\brank\b|output size would be zero")
 
 
@@ -25,7 +29,7 @@ def plain_message(message: str) -> str:
     """Return what an exception says, without AutoGraph's stack in front; of shapes, first which they are."""
     if message.lstrip("'\"").startswith(USER_CODE) and "\n" not in message:  # a KeyError writes its text as a literal
         message = message.strip("'\"").replace("\\n", "\n").replace("\\'", "'")
-    message = _INFERRED.sub("", _KERAS_CALL.sub(r"\1", _EAGER_MARK.sub("", message)))
+    message = _INFERRED.sub("", _KERAS_CALL.sub(_called, _EAGER_MARK.sub("", message)))
     stack, mark, last = message.rpartition("\n\n") if message.lstrip().startswith(USER_CODE) else ("", "", message)
     told = " ".join(_ERROR_NAME.sub("", last.strip() if mark else message).split())
     shapes = _MET_SHAPES.match(told)
@@ -33,3 +37,8 @@ def plain_message(message: str) -> str:
         told = f"{shapes['op']} got the shapes {shapes['shapes']}. {shapes['why']}"
     called = [frame for frame in _USER_FRAME.findall(stack)[:-1] if "site-packages" not in frame[0]]
     return f"{told.rstrip('.')} (called from {called[-1][0]}:{called[-1][1]})" if called else told
+
+
+def _called(found: re.Match[str]) -> str:
+    """Return what a layer raised, without the words that Keras puts around it."""
+    return str(found["bold"] or found["plain"] or "").strip()

@@ -13,7 +13,7 @@ from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.indexing import LABEL_OPS
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.core.ops.products import LAYER_PRODUCTS
-from tensorsleuth.core.ops.views import SHAPE_INPUTS
+from tensorsleuth.core.ops.views import JOINS, SHAPE_INPUTS
 from tensorsleuth.diagnose.exits.refusals.reshapes import Reshaping, wrong_reshaping
 from tensorsleuth.diagnose.exits.refusals.size_source import Axis, size_source
 from tensorsleuth.diagnose.exits.sized_tensor import SizedTensor, SizedTensors
@@ -68,12 +68,17 @@ class MetShapes:
         """Return the two axes whose sizes differ: those that the message names, else the likeliest."""
         if _SPARSE_IN_PARTS.match(self.op):
             return None
-        pairs = [pair for pair in self._pairs(message) if _differ(*pair)]
-        two = [{int(size) for size in found if size} for found in _TWO_SIZES.findall(message)]
+        pairs = [pair for pair in self._pairs(message) if _differ(*pair, broadcasts=self.op not in JOINS)]
+        two = _two_sizes(message)
         numbers = {int(size) for size in re.findall(r"\d+", message)}
         named = [pair for pair in pairs if {pair[0].size, pair[1].size} in two]
         likely = [pair for pair in pairs if {pair[0].size, pair[1].size} <= numbers]
         return next(iter(named or likely or (pairs if self.is_op else ())), None)
+
+    def is_proved(self, conflict: tuple[Axis, Axis], message: str) -> bool:
+        """Return whether the message names the two sizes, and no variable chose one of them elsewhere."""
+        is_named = {conflict[0].size, conflict[1].size} in _two_sizes(message)
+        return self.is_op and is_named and not any(size_source(axis).tensor.is_variable for axis in conflict)
 
     def _pairs(self, message: str) -> Iterator[tuple[Axis, Axis]]:
         """Yield the axes that may have to agree, the likeliest first."""
@@ -147,6 +152,10 @@ def _leading_axes(first: SizedTensor, other: SizedTensor) -> Iterator[tuple[Axis
         yield Axis(first, at - ranks[0]), Axis(other, at - ranks[1])
 
 
-def _differ(first: Axis, second: Axis) -> bool:
+def _two_sizes(message: str) -> list[set[int]]:
+    return [{int(size) for size in found if size} for found in _TWO_SIZES.findall(message)]
+
+
+def _differ(first: Axis, second: Axis, broadcasts: bool) -> bool:
     sizes = first.size, second.size
-    return None not in sizes and 1 not in sizes and first.size != second.size
+    return None not in sizes and not (broadcasts and 1 in sizes) and first.size != second.size

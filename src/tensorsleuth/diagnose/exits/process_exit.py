@@ -214,6 +214,10 @@ class ProcessExit:
             return "stopped"
         return "unknown" if self.exit is None else "exit" if self.exit else "finished"
 
+    def _is_past(self, exit_explanation: ExitExplanation, doing: RunningOp | None) -> bool:
+        """Return whether the last op had ended when a line of Python raised: its layer has no part in that."""
+        return doing is not None and doing.ended and exit_explanation.frame is not None and self.uncaught is not None
+
     def finding(self, exit_explanation: ExitExplanation) -> Finding:
         frame, doing = self.frame(exit_explanation), self.running_op
         inner = doing.innermost if doing is not None else None
@@ -234,7 +238,7 @@ class ProcessExit:
             step=self.threads.step,
             iteration=None,
             fix=exit_explanation.fix,
-            layer=inner.layer if inner is not None else None,
+            layer=inner.layer if inner is not None and not self._is_past(exit_explanation, doing) else None,
             call=self.newest_call,
             evidence=exit_explanation.evidence,
             **fit,  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ SHAPE_MISMATCH = "shape-mismatch"
 _LABELS = re.compile(r"labels shape \[([\d, ]+)\]")
 FED_THERE = 0.9
 BATCH_CHANGED = 0.9
+PROVED = 0.9  # the message has both sizes, and no variable chose one
 MET_THERE = 0.75  # confidence in the line where they met: the one to change may be elsewhere
 
 
@@ -113,7 +114,9 @@ def _story(met: MetShapes, error: str, message: str) -> ShapeStory | None:
         sentence = f"{_batch_words(batch)}: {where} {met.op} got {met.met} ({error})"
         return ShapeStory(sentence, batch.fix, BATCH_CHANGED, batch.frame, evidence, True)
     if culprit is None:
-        return ShapeStory(f"{where} {told}", _fix(conflict), MET_THERE, met.frame, evidence, conflict is not None)
+        proved = conflict is not None and met.is_proved(conflict, message)
+        sure = PROVED if proved else MET_THERE
+        return ShapeStory(f"{where} {told}", _fix(conflict), sure, met.frame, evidence, conflict is not None)
     line = _line(culprit.tensor.frame)
     reshaping = culprit.reshaping
     of = f" of {_sizes(reshaping.given)}" if reshaping is not None else ""

@@ -110,7 +110,7 @@ def _problem(finding: Finding, end: RunEnd | None = None) -> Iterator[Renderable
     yield from (_evidence_row(piece, finding) for piece in finding.evidence)
     if finding.evidence:
         yield Text()
-    if end is not None:
+    if end is not None and not end.is_python_error:
         yield from last_activity(end)
     if finding.chain:
         yield _labelled("Path", " → ".join(finding.chain))
