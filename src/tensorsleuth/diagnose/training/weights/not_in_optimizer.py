@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
-from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.eager_weights import UntrainedEagerWeights
-from tensorsleuth.diagnose.training.loops import SESSION_PREFIX
-from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
+from tensorsleuth.diagnose.training.weights.rival_updates import RivalUpdates, Update
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10
 MOST_SHOWN = 4
-MAX_HOPS_TO_WEIGHTS = 80  # ops, from a loss
 Shape = tuple[int, ...]
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     written_variables = WrittenVariables(training)
-    for root in training.roots:
+    explained = set[int]()
+    for found, roots in _of_rivals(training, written_variables):
+        explained |= roots
+        yield found
+    for root in (one for one in training.roots if one not in explained):
         asked = process.catalogue.missing_gradients  # an optimizer may have them, and gets no gradient
         trainable = [one for one in _trainable(training, root).items() if one[0] not in asked]
         left = [one for one in trainable if written_variables.stays_at_random(one[0])]
         update = _update(training, written_variables, root)
         if left and update is not None and (steps := training.call_count(root)) >= FEWEST_STEPS:
             yield _finding(training, written_variables, left, update, steps)
-    yield from _of_sessions(training, written_variables)
     for left_eagerly in UntrainedEagerWeights(training, written_variables).find(FEWEST_STEPS):
         yield _finding(training, written_variables, *left_eagerly)
 
@@ -41,49 +40,39 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 RULE = Rule(id="not-in-optimizer", severity=Severity.WRONG, find=find, supersedes=("predictions-collapsed",))
 
 
-def _of_sessions(training_graph: TrainingGraph, written_variables: WrittenVariables) -> Iterator[RuleFinding]:
-    """Yield what two optimizers of a session leave out that train the same variables.
+def _of_rivals(
+    training_graph: TrainingGraph, written_variables: WrittenVariables
+) -> Iterator[tuple[RuleFinding, set[int]]]:
+    """Yield what two updates leave out that train the same variables, with the functions of both.
 
-    One optimizer may leave out what is meant to stay at random; the `var_list` of one of two that have the same is
+    One optimizer may leave out what is meant to stay at random; the variables of one of two that have the same are
     taken for the other's.
     """
-    for root, other in combinations(training_graph.roots, 2):
-        lines = [_applied(training_graph, written_variables, one) for one in (root, other)]
-        if not lines[0] or lines[0].keys() != lines[1].keys() or set(lines[0].values()) & set(lines[1].values()):
-            continue
-        read = dict.fromkeys([*_behind_losses(training_graph, root), *_behind_losses(training_graph, other)])
-        captured = _captured(training_graph, root) | _captured(training_graph, other)
-        left = sorted((one, captured[one]) for one in read if one in captured and one not in lines[0])
-        steps = min(training_graph.call_count(root), training_graph.call_count(other))
-        still = all(written_variables.is_only_initialised(handle) for handle, _ in left)
+    rivals = RivalUpdates(training_graph, written_variables)
+    for pair in rivals.pairs():
+        roots = {one.root for one in pair}
+        left = _left_by_rivals(training_graph, rivals, pair)
+        steps = min(training_graph.call_count(root) for root in roots)
+        still = all(_keeps_first_value(written_variables, handle) for handle, _ in left)
         random = any(written_variables.starts_at_random(handle) for handle, _ in left)
-        if random and still and steps >= FEWEST_STEPS:
-            yield _finding_of_rivals(
-                training_graph,
-                left,
-                sorted({line for one in lines for line in one.values() if line is not None}, key=lambda one: one.line),
-                steps,
-            )
+        if still and random and steps >= FEWEST_STEPS:
+            yield _finding_of_rivals(training_graph, rivals, pair, left, steps), roots
 
 
-def _applied(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> dict[int, Frame | None]:
-    """Return the variables that optimizers of a session write in a run, with the line of the update."""
-    catalogue = training_graph.process.catalogue
-    if not catalogue.functions[catalogue.instances[root].function].name.startswith(SESSION_PREFIX):
-        return {}
-    return {
-        handle: written_variables.update_line(spot)
-        for handle, spots in written_variables.by_functions.items()
-        for spot in spots
-        if "Apply" in spot.type and training_graph.root_id(spot) == root
-    }
+def _left_by_rivals(
+    training_graph: TrainingGraph, rivals: RivalUpdates, pair: tuple[Update, Update]
+) -> list[tuple[int, Shape]]:
+    """Return the trainable variables behind two updates that both of them leave out."""
+    asked, found = training_graph.process.catalogue.missing_gradients, dict[int, Shape]()
+    for update in pair:
+        captured = _captured(training_graph, update.root)
+        left = (one for one in rivals.read_by(update) if one in captured and one not in asked)
+        found |= {handle: captured[handle] for handle in left if handle not in update.variables}
+    return sorted(found.items())
 
 
-def _behind_losses(training_graph: TrainingGraph, root: int) -> Iterator[int]:
-    """Yield the variables that the losses of a run are computed from."""
-    for spot in losses_of(training_graph):
-        if training_graph.root_id(spot) == root:
-            yield from training_graph.weights_of(spot, MAX_HOPS_TO_WEIGHTS)
+def _keeps_first_value(written_variables: WrittenVariables, handle: int) -> bool:
+    return written_variables.is_never_rewritten(handle) or written_variables.is_only_initialised(handle)
 
 
 def _captured(training_graph: TrainingGraph, root: int) -> dict[int, Shape]:
@@ -144,29 +133,57 @@ def _finding(
 
 
 def _finding_of_rivals(
-    training_graph: TrainingGraph, left: list[tuple[int, Shape]], lines: list[Frame], steps: int
+    training_graph: TrainingGraph,
+    rivals: RivalUpdates,
+    pair: tuple[Update, Update],
+    left: list[tuple[int, Shape]],
+    steps: int,
 ) -> RuleFinding:
+    update, other, is_sure = _wrong_one(rivals, pair, {handle for handle, _ in left})
     variables = training_graph.variables
     names = [variables.name(handle) for handle, _ in left]
     made = variables.creation_line(left[0][0])
     where = f" (made in line {made.line})" if made is not None else ""
     what = pluralise(len(left), "variable")
+    they, them = ("it", "it") if len(left) == 1 else ("they", "them")
+    sees = f"what its loss judges comes from {them} alone" if is_sure else f"its loss is computed with {them}"
     why = (
-        f"trains the variables that line {lines[0].line} trains, and no optimizer has {what}, `{names[0]}` "
-        f"first{where}: a loss is computed with it, it started at random, and in {steps:,} steps nothing ever wrote it"
+        f"trains the variables that line {other.line.line} trains, and no optimizer has {what}, `{names[0]}` "
+        f"first{where}: {sees}, {they} started at random, and in {steps:,} steps nothing ever wrote {them}"
     )
     evidence = tuple(
         text_evidence("also", name, f"{list(shape)}, written once, by its initializer", variables.creation_line(handle))
         for name, (handle, shape) in list(zip(names, left, strict=True))[:MOST_SHOWN]
     )
+    same = text_evidence("also", "update", f"trains the same {len(update.variables)} variables", other.line)
     return RuleFinding(
-        confidence=0.88, why=why, fix=_VAR_LIST, frame=lines[-1], op="minimize", evidence=evidence, step=0
+        confidence=0.92 if is_sure else 0.75,
+        why=why,
+        fix=_VAR_LIST if is_sure else _EITHER,
+        frame=update.line,
+        op="minimize",
+        evidence=(same, *evidence),
+        step=0,
     )
 
 
+def _wrong_one(rivals: RivalUpdates, pair: tuple[Update, Update], left: set[int]) -> tuple[Update, Update, bool]:
+    """Return the update that was meant for `left`, the other one, and whether that is sure.
+
+    It is the one whose loss sees data only through them. If both do, or none does, the later line was copied.
+    """
+    first, second = pair
+    own = [rivals.takes_own_data(one, left) for one in pair]
+    return (first, second, True) if own == [False, True] else (second, first, own == [True, False])
+
+
 _VAR_LIST = (
-    "compare the var_list of both optimizers: each minimize gets the variables of its own part, the generator's loss "
-    "those of the generator"
+    "compare the variables of both updates: each optimizer (var_list, tape.gradient and apply_gradients) gets those of "
+    "its own part, the generator's loss those of the generator"
+)
+_EITHER = (
+    "compare the variables of both lines: one of them was meant for those that nothing writes (a generator's loss "
+    "trains the generator)"
 )
 _ALL = (
     "collect model.trainable_variables after the model has been built (called once), and from every part of it; a "

@@ -1,0 +1,132 @@
+"""A Keras model that is fit while all of its weights are frozen, as by `trainable = False` before `compile`."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tensorsleuth.core.catalog import Frame, Instance
+from tensorsleuth.diagnose.expressions import Expressions
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.health_words import pluralise
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEWEST_STEPS = 10
+MOST_SHOWN = 4
+FITS = ("fit", "train_on_batch")
+
+
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
+    training = process.cached(TrainingGraph)
+    written = WrittenVariables(training)
+    for line, instances in _fits(process).items():
+        weights = {handle for one in instances for handle in _weights(process, one)}
+        steps = max(training.call_count(one.id) for one in instances)
+        still = bool(weights) and all(written.is_never_rewritten(one) for one in weights)
+        if still and steps >= FEWEST_STEPS and any(written.starts_at_random(one) for one in weights):
+            yield _finding(training, line, sorted(weights), steps)
+
+
+RULE = Rule(
+    id="model-frozen",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("not-in-optimizer", "step-length", "flat-loss", "chance-loss", "predictions-collapsed", "loss-rose"),
+)
+
+
+def _fits(process: ProcessTrace) -> dict[Frame, list[Instance]]:
+    """Return the functions that lines which fit a model call, by line: those of training and of validation."""
+    found: dict[Frame, list[Instance]] = defaultdict(list)
+    catalogue = process.catalogue
+    for op in catalogue.eager.values():
+        site = catalogue.sites.get(op.site)
+        line = site.frame if site is not None else None
+        if op.instance in catalogue.instances and line is not None and _models(process, line):
+            found[line].append(catalogue.instances[op.instance])
+    return found
+
+
+def _models(process: ProcessTrace, line: Frame) -> set[str]:
+    """Return the expressions of the models that a line fits."""
+    calls = (one.func for one in process.cached(Expressions).calls(line))
+    return {ast.unparse(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in FITS}
+
+
+def _weights(process: ProcessTrace, instance: Instance) -> Iterator[int]:
+    """Yield the variables of a function that are no single number, as those of metrics and counters are."""
+    for one in process.catalogue.functions[instance.function].captures.values():
+        if one.get("uid") is not None and one.get("shape"):
+            yield int(one["uid"])
+
+
+def _freezing_lines(process: ProcessTrace, line: Frame) -> tuple[Frame, int] | None:
+    """Return the line that freezes the model, and the line below it that compiles it; None if they are not sure."""
+    text, models = process.catalogue.sources.get(line.file, ""), _models(process, line)
+    if len(models) != 1:
+        return None
+    (model,) = models
+    calls = (one for one in process.cached(Expressions).all_calls(line.file) if isinstance(one.func, ast.Attribute))
+    compiled = [one.lineno for one in calls if _is_method(one.func, model, "compile")]
+    frozen = [one for one in _assignments(text) if _freezes(one[0], model) and compiled and one[0].lineno < compiled[0]]
+    if len(frozen) != 1 or len(compiled) != 1:
+        return None
+    return Frame(line.file, frozen[0][0].lineno, frozen[0][1]), compiled[0]
+
+
+def _is_method(function: ast.expr, model: str, name: str) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr == name and ast.unparse(function.value) == model
+
+
+def _assignments(text: str) -> Iterator[tuple[ast.Assign, str]]:
+    """Yield the assignments of a file, each with the name of its function."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    functions = [one for one in ast.walk(tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Assign):
+            around = [fn for fn in functions if fn.lineno <= one.lineno <= (fn.end_lineno or 0)]
+            yield one, max(around, key=lambda fn: fn.lineno).name if around else "<module>"
+
+
+def _freezes(assignment: ast.Assign, model: str) -> bool:
+    is_false = isinstance(assignment.value, ast.Constant) and assignment.value.value is False
+    return is_false and any(_is_method(one, model, "trainable") for one in assignment.targets)
+
+
+def _finding(training_graph: TrainingGraph, line: Frame, weights: list[int], steps: int) -> RuleFinding:
+    names = [training_graph.variables.name(one) for one in weights]
+    what, many = pluralise(len(names), "variable"), pluralise(steps, "step")
+    known = _freezing_lines(training_graph.process, line)
+    still = f"in {many} nothing wrote any of its {what}, `{names[0]}` first, and they keep their random first values"
+    why = (
+        f"freezes the model before line {known[1]} compiles it, and line {line.line} fits it: {still}"
+        if known is not None
+        else f"fits a model that has nothing to train: {still}"
+    )
+    evidence = [
+        text_evidence("also", name, "never written", training_graph.variables.creation_line(handle))
+        for name, handle in list(zip(names, weights, strict=True))[:MOST_SHOWN]
+    ]
+    if known is not None:
+        evidence.insert(0, text_evidence("also", "fit", f"called {steps:,} times", line))
+    return RuleFinding(
+        confidence=0.93 if known is not None else 0.8,
+        why=why,
+        fix=_COMPILE_FIRST,
+        frame=known[0] if known is not None else line,
+        op="compile",
+        evidence=tuple(evidence),
+        step=0,
+    )
+
+
+_COMPILE_FIRST = (
+    "compile the model first, and set trainable = False after that, before the combined model is compiled: Keras takes "
+    "the weights to train when it compiles (Keras 3: when it fits; set trainable = True again before this model is fit)"
+)
