@@ -10,7 +10,7 @@ from tensorsleuth.core.catalog import Frame, Instance
 from tensorsleuth.diagnose.expressions import Expressions
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -20,6 +20,10 @@ FITS = ("fit", "train_on_batch")
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
+    yield from merge_same_line(_all(process))
+
+
+def _all(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     written = WrittenVariables(training)
     for line, instances in _fits(process).items():
