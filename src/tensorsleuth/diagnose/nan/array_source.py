@@ -74,6 +74,20 @@ def assigned_value(text: str, name: str, line: int) -> AssignedValue | None:
     return None
 
 
+def latest_value(text: str, name: str, line: int) -> AssignedValue | None:
+    """Return the expression that a name was given last above a line, in the function of that line or in the module."""
+    tree = _parsed(text)
+    scopes = _scopes_around(tree, line) if tree is not None else []
+    for scope in scopes:
+        given = [one for one in _assignments(scope, name) if scope is not scopes[0] or one[1] < line]
+        if given:
+            value, _ = max(given, key=lambda one: one[1])
+            return AssignedValue(value, getattr(scope, "name", "<module>"))
+        if name in _parameters(scope):
+            return None
+    return None
+
+
 def _parsed(text: str) -> ast.Module | None:
     try:
         return parse_module(text)
