@@ -91,6 +91,14 @@ class Expressions:
         """Return the calls of a file."""
         return [node for node in self._file(file).all_nodes if isinstance(node, ast.Call)]
 
+    def assignments(self, file: str) -> list[ast.Assign]:
+        """Return the assignments of a file."""
+        return self._file(file).assignments
+
+    def function_at(self, file: str, line: int) -> str:
+        """Return the name of the innermost function around a line; `<module>` outside of any."""
+        return self._file(file).function_at(line)
+
     def method_calls(self, frame: Frame, name: str) -> list[list[str]]:
         """Return the arguments of each call of a method in a line, as texts; `seed=1` for one with a name."""
         calls = (node for node in self._file(frame.file).nodes(frame.line) if isinstance(node, ast.Call))
@@ -109,14 +117,24 @@ class _ParsedFile:
     def __init__(self, text: str) -> None:
         self._nodes: dict[int, list[ast.expr]] = defaultdict(list)
         self.modules: set[str] = set()  # names that imports gave
+        self.assignments: list[ast.Assign] = []
+        self._functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
         for node in walk_source(text):
             if isinstance(node, ast.expr):
                 self._nodes[_line(node)].append(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 self.modules |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.Assign):
+                self.assignments.append(node)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._functions.append(node)
 
     def nodes(self, line: int) -> list[ast.expr]:
         return self._nodes.get(line, [])
+
+    def function_at(self, line: int) -> str:
+        around = [one for one in self._functions if one.lineno <= line <= (one.end_lineno or one.lineno)]
+        return max(around, key=lambda one: one.lineno).name if around else "<module>"
 
     @property
     def all_nodes(self) -> list[ast.expr]:

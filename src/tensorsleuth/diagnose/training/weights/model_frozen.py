@@ -69,33 +69,20 @@ def _weights(process: ProcessTrace, instance: Instance) -> Iterator[int]:
 
 def _freezing_lines(process: ProcessTrace, line: Frame) -> tuple[Frame, int] | None:
     """Return the line that freezes the model, and the line below it that compiles it; None if they are not sure."""
-    text, models = process.catalogue.sources.get(line.file, ""), _models(process, line)
+    expressions, models = process.cached(Expressions), _models(process, line)
     if len(models) != 1:
         return None
     (model,) = models
-    calls = (one for one in process.cached(Expressions).all_calls(line.file) if isinstance(one.func, ast.Attribute))
-    compiled = [one.lineno for one in calls if _is_method(one.func, model, "compile")]
-    frozen = [one for one in _assignments(text) if _freezes(one[0], model) and compiled and one[0].lineno < compiled[0]]
-    if len(frozen) != 1 or len(compiled) != 1:
+    compiled = [one.lineno for one in expressions.all_calls(line.file) if _is_method(one.func, model, "compile")]
+    frozen = [one.lineno for one in expressions.assignments(line.file) if _freezes(one, model)]
+    before = [one for one in frozen if compiled and one < compiled[0]]
+    if len(before) != 1 or len(compiled) != 1:
         return None
-    return Frame(line.file, frozen[0][0].lineno, frozen[0][1]), compiled[0]
+    return Frame(line.file, before[0], expressions.function_at(line.file, before[0])), compiled[0]
 
 
 def _is_method(function: ast.expr, model: str, name: str) -> bool:
     return isinstance(function, ast.Attribute) and function.attr == name and ast.unparse(function.value) == model
-
-
-def _assignments(text: str) -> Iterator[tuple[ast.Assign, str]]:
-    """Yield the assignments of a file, each with the name of its function."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    functions = [one for one in ast.walk(tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Assign):
-            around = [fn for fn in functions if fn.lineno <= one.lineno <= (fn.end_lineno or 0)]
-            yield one, max(around, key=lambda fn: fn.lineno).name if around else "<module>"
 
 
 def _freezes(assignment: ast.Assign, model: str) -> bool:
