@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.expressions import Expressions
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
+from tensorsleuth.diagnose.training.loops import TrainingLoops
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -26,10 +27,11 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 def _all(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     written = WrittenVariables(training)
+    asked = {handle for loop in process.cached(TrainingLoops).all for handle in loop.variables}  # gradients exist
     for line, instances in _fits(process).items():
         weights = {handle for one in instances for handle in _weights(process, one)}
         steps = max(training.call_count(one.id) for one in instances)
-        still = bool(weights) and all(written.is_never_rewritten(one) for one in weights)
+        still = bool(weights) and weights.isdisjoint(asked) and all(written.is_never_rewritten(one) for one in weights)
         if still and steps >= FEWEST_STEPS and any(written.starts_at_random(one) for one in weights):
             yield _finding(training, line, sorted(weights), steps)
 
