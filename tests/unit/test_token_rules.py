@@ -10,7 +10,7 @@ import pytest
 
 from tensorsleuth.analyze.attention.input_names import program_input_name
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.diagnose.attention.causal_leak import label_shift
+from tensorsleuth.diagnose.attention.causal_leak import all_look_ahead, label_shift
 from tensorsleuth.diagnose.attention.masks.observed_mask import ObservedMask
 from tensorsleuth.diagnose.inputs.input_parts import InputPart, slices_of
 from tensorsleuth.diagnose.inputs.model_inputs import TableLookup
@@ -84,6 +84,45 @@ def test_padding_is_not_sure(spoil: str) -> None:
             batch[batch == 0] = 7
             batch[:, -2:] = 0
     assert sequences(batches).padding_id is None
+
+
+def of_few_lengths(seed: int) -> Any:
+    """Rows that end in one or two paddings, as short sentences do."""
+    batch = padded(seed=seed)
+    batch[batch == 0] = 7
+    batch[:, -1] = 0
+    batch[::2, -2] = 0
+    return batch
+
+
+def looking(hidden: Any, batches: list[Any]) -> Any:
+    """Weights of two samples that are even over the keys that a mask does not hide."""
+    kept = [~hidden(batch[:2]) for batch in batches]
+    weights = [np.repeat((one / np.maximum(one.sum(-1, keepdims=True), 1))[:, None], 2, axis=1) for one in kept]
+    looks = [SimpleNamespace(scale=(1, 1), weights=one) for one in weights]
+    return SimpleNamespace(steps=[*STEPS], kept=lambda look: looks[look])
+
+
+def test_padding_of_few_lengths_is_only_likely() -> None:
+    one = sequences([of_few_lengths(seed) for seed in STEPS])
+    assert (one.padding_id, one.likely_padding_id) == (None, 0)
+    assert sequences([padded(seed=seed) for seed in STEPS]).likely_padding_id == 0
+
+
+def test_a_mask_that_hides_only_later_padding_looks_ahead() -> None:
+    """As with `tf.minimum` in place of `tf.maximum`; the last token of a row has nothing to look at."""
+    batches = [of_few_lengths(seed) for seed in STEPS]
+    later = ~np.tri(WIDTH, dtype=bool)
+    both = looking(lambda ids: (ids == 0)[:, None, :] & later, batches)
+    assert all_look_ahead(both, sequences(batches))
+
+
+def test_a_prefix_that_is_read_whole_does_not_look_ahead() -> None:
+    batches = [of_few_lengths(seed) for seed in STEPS]
+    later = ~np.tri(WIDTH, dtype=bool)
+    later[:, : WIDTH // 2] = False
+    prefix = looking(lambda ids: np.repeat(later[None], len(ids), 0), batches)
+    assert not all_look_ahead(prefix, sequences(batches))
 
 
 def test_numbers_of_positions_and_small_tables_are_no_text() -> None:

@@ -78,9 +78,8 @@ def all_look_ahead(attention_series: AttentionSeries, one: TokenSequences) -> bo
         kept, ids = attention_series.kept(look), one.ids_by_step.get(int(step))
         if kept is None or kept.scale != (1, 1) or ids is None or len(ids) < len(kept.weights):
             continue
-        share = queries_ahead(
-            kept.weights, ids != one.padding_id if one.padding_id is not None else np.ones(ids.shape, bool)
-        )
+        padding = one.likely_padding_id  # the last token of a row has only hidden padding after it
+        share = queries_ahead(kept.weights, ids != padding if padding is not None else np.ones(ids.shape, bool))
         if share is not None and share < MAX_PREFIX_SHARE:
             return False
     return True

@@ -64,6 +64,12 @@ class TokenSequences:
         guesses = {guess.pad for ids in self.ids_by_step.values() if (guess := _guess(ids)) is not None}
         return next(iter(guesses)) if len(guesses) == 1 and self._is_sure(next(iter(guesses))) else None
 
+    @cached_property
+    def likely_padding_id(self) -> int | None:
+        """Return the padding id, also if rows end in too few lengths of it to be sure, as short sentences do."""
+        guesses = {guess.pad for ids in self.ids_by_step.values() if (guess := _guess(ids)) is not None}
+        return self.padding_id if self.padding_id is not None or len(guesses) != 1 else next(iter(guesses))
+
     def _is_sure(self, pad: int) -> bool:
         lengths: list[int] = []
         for ids in self.ids_by_step.values():
