@@ -39,6 +39,40 @@ inline bool read_node(std::string_view bytes, Node* node) {
   return !reader.failed();
 }
 
+inline std::vector<int> read_types(std::string_view value) {  // AttrValue { list { type: [packed] } }
+  constexpr uint32_t kList = 1, kTypes = 6;
+  std::vector<int> types;
+  wire::Reader reader(value);
+  wire::Field list, part;
+  while (reader.next(&list)) {
+    if (list.number != kList) continue;
+    wire::Reader parts(list.bytes);
+    while (parts.next(&part)) {
+      if (part.number != kTypes) continue;
+      if (part.type == 0) types.push_back(int(part.varint));
+      for (wire::Numbers packed(part.bytes); packed.next();) types.push_back(int(packed.value));
+    }
+  }
+  return types;
+}
+
+inline bool is_call(const Node& node) { return node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall"; }
+
+// Returns the dtypes of a call's outputs. The optimizer may call another function than the program, with fewer of them.
+inline std::vector<int> call_dtypes(const Node& node) {
+  constexpr uint32_t kAttributes = 5;
+  wire::Reader reader(node.whole);
+  wire::Field field, part;
+  while (reader.next(&field)) {
+    if (field.number != kAttributes) continue;
+    std::string_view key, value;
+    wire::Reader entry(field.bytes);
+    while (entry.next(&part)) (part.number == 1 ? key : value) = part.bytes;
+    if (key == "Tout") return read_types(value);
+  }
+  return {};
+}
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<std::string_view> others;  // library, versions: copied unchanged

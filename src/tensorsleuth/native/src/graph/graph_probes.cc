@@ -113,6 +113,17 @@ string redirected(const Node& node, const Probes& probes, const OutputsByOp& pai
   return out;
 }
 
+// Returns whether a call has the outputs that the program's call has. The optimizer may have specialized its function, or
+// chosen another implementation, and left out outputs that nothing uses: then their numbers have shifted.
+bool has_own_outputs(const Node& node, const WatchedNode& watched) {
+  if (!is_call(node)) return true;
+  std::vector<int> dtypes = call_dtypes(node);
+  if (dtypes.size() != watched.outputs.size()) return false;
+  for (size_t i = 0; i < dtypes.size(); ++i)
+    if (watched.outputs[i].look >= 0 && watched.outputs[i].dtype != dtypes[i]) return false;
+  return true;
+}
+
 // Returns whether an earlier pass created a node without an op. TensorFlow then discards the whole graph, with our
 // probes, and runs the original function. Up to 2.21 its remapper does this with oneDNN for relu(dense(x) + x).
 bool is_broken(const Graph& graph) {
@@ -142,7 +153,7 @@ bool add_probes(string_view bytes, string* out) {
   std::vector<string> made;
   std::unordered_set<string> names;
   std::unordered_set<std::shared_ptr<WatchedFunction>> seen;
-  uint32_t witness = 0;
+  uint32_t witness = 0;  // the last of the probes
   for (const Node& node : graph.nodes) {
     if (auto function = find_function(node.function)) {
       function->probed = true;
@@ -158,6 +169,7 @@ bool add_probes(string_view bytes, string* out) {
       if (can_mark(node, *function)) made.push_back(make_mark(node, name, *watched, *function));
       continue;
     }
+    if (watched && !has_own_outputs(node, *watched)) continue;
     // The node computes something else than its name says.
     bool other = watched && !leaves_loop && reordered.holds(node, *watched);
     if (other && !buffers::on()) continue;
@@ -178,8 +190,8 @@ bool add_probes(string_view bytes, string* out) {
       made.push_back(make_probe(name, source, node, output, tensor, *function));
     }
   }
-  for (const auto& function : seen) function->witness = witness;
   if (made.empty()) return false;
+  for (const auto& function : seen) note_witness(function.get(), witness);
   OutputsByOp paired = paired_outputs(graph.nodes);
   for (const Node& node : graph.nodes) wire::put_bytes(out, 1, redirected(node, probes, paired));
   for (const string& probe : made) wire::put_bytes(out, 1, probe);

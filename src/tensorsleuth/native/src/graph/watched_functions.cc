@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -131,6 +132,11 @@ void forget_function(const string& copy) {
   functions.erase(copy);
 }
 
+void note_witness(WatchedFunction* function, uint32_t tensor) {
+  std::lock_guard<std::mutex> lock(mutex);
+  function->witnesses.push_back(tensor);
+}
+
 void note_kernel(uint64_t session, uint32_t tensor) {
   std::lock_guard<std::mutex> lock(mutex);
   kernels.insert(session << 32 | tensor);
@@ -140,7 +146,9 @@ bool was_probed(const string& copy) {
   auto function = find_function(copy);
   if (!function || !function->probed) return false;
   std::lock_guard<std::mutex> lock(mutex);
-  return !function->witness || kernels.count(function->session << 32 | function->witness);
+  const auto& seen = function->witnesses;
+  auto has_kernel = [&](uint32_t witness) { return kernels.count(function->session << 32 | witness) > 0; };
+  return seen.empty() || std::any_of(seen.begin(), seen.end(), has_kernel);
 }
 
 bool has_probe(const string& copy, uint32_t tensor) {

@@ -26,7 +26,9 @@ struct WatchedFunction {
   uint64_t session, run;
   std::unordered_map<std::string, WatchedNode> nodes;
   bool probed = false;
-  uint32_t witness = 0;  // a probe that went into the same graph; TensorFlow discards a graph that it finds invalid
+  // A probe of each graph with nodes of the function. TensorFlow discards a graph that it finds invalid, and never runs
+  // some others, such as that of a branch which it inlines elsewhere.
+  std::vector<uint32_t> witnesses;
   std::unordered_set<uint32_t> tensors;  // the tensors that have a probe
 };
 
@@ -43,6 +45,7 @@ void share_functions(std::string_view folder, uint64_t session);
 void name_devices(std::string_view lines);  // the logical devices, e.g. "CPU:0\nCPU:1"
 int device_number(std::string_view name);   // from 1; 0 if unknown
 void forget_function(const std::string& copy);
+void note_witness(WatchedFunction* function, uint32_t tensor);
 void note_kernel(uint64_t session, uint32_t tensor);  // a probe that is about to run
 bool was_probed(const std::string& copy);             // and the graph with the probes is what runs
 bool has_probe(const std::string& copy, uint32_t tensor);

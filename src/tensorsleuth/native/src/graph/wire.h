@@ -13,6 +13,17 @@ struct Field {
   std::string_view whole;  // including the tag, to copy it unchanged
 };
 
+inline bool take_varint(std::string_view* data, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64 && !data->empty(); shift += 7) {
+    uint64_t byte = uint8_t((*data)[0]);
+    data->remove_prefix(1);
+    *value |= (byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view data) : data_(data) {}
@@ -44,16 +55,7 @@ class Reader {
     data_.remove_prefix(size);
     return true;
   }
-  bool varint(uint64_t* value) {
-    *value = 0;
-    for (int shift = 0; shift < 64 && !data_.empty(); shift += 7) {
-      uint64_t byte = uint8_t(data_[0]);
-      data_.remove_prefix(1);
-      *value |= (byte & 127) << shift;
-      if (byte < 128) return true;
-    }
-    return false;
-  }
+  bool varint(uint64_t* value) { return take_varint(&data_, value); }
   bool fail() {
     failed_ = true;
     return false;
@@ -61,6 +63,17 @@ class Reader {
 
   std::string_view data_;
   bool failed_ = false;
+};
+
+// The numbers of a packed field.
+class Numbers {
+ public:
+  explicit Numbers(std::string_view data) : data_(data) {}
+  bool next() { return take_varint(&data_, &value); }
+  uint64_t value = 0;
+
+ private:
+  std::string_view data_;
 };
 
 inline void put_varint(std::string* out, uint64_t value) {
