@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests import warm_python
 from tests.compat.looking import in_graph, marked
+from tests.compat.steady_calls import with_variables
 
 import tensorsleuth
 from tensorsleuth.core.replay_outcome import ReplayOutcome
@@ -19,59 +21,19 @@ from tensorsleuth.native import loader
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
-PACKAGE = str(Path(tensorsleuth.__file__).parent)
-MAX_PYTHON_CALLS, MAX_IN_FLIGHT = 42, 80  # of our functions, in a call of a watched function
 
 
-def python_calls(action: Callable[[], Any]) -> Counter[str]:
-    """Return which of our Python functions an action calls, and how often."""
-    count: Counter[str] = Counter()
-
-    def saw(frame: Any, event: str, _: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(PACKAGE):
-            count[f"{code.co_filename.removeprefix(PACKAGE)}:{code.co_name}"] += 1
-
-    sys.setprofile(saw)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
+def steady_calls(mode: str) -> list[Counter[str]]:
+    """Return our Python calls in a step of 2 variables, and in one of 40."""
+    done = warm_python.shared().run("-m", "tests.compat.steady_calls", mode, 2, 40, cwd=warm_python.REPOSITORY)
+    assert not done.returncode, done.stderr
+    return [Counter(one) for one in json.loads(done.stdout)]
 
 
-def with_variables(count: int) -> Callable[[], Any]:
-    """Return a training step of that many variables."""
-    variables = [tf.Variable(float(number + 1)) for number in range(count)]
-
-    def step() -> Any:
-        for variable in variables:
-            variable.assign_sub(0.5 * variable)
-        return tf.add_n([variable.read_value() for variable in variables])
-
-    function: Callable[[], Any] = tf.function(step, autograph=False)
-    return function
-
-
-def steady_calls(count: int) -> Counter[str]:
-    step = with_variables(count)
-    for _ in range(12):  # the first calls prepare the copy, and FLIGHT reads all variables after each
-        step()
-    return min((python_calls(step) for _ in range(3)), key=Counter.total)
-
-
-def test_a_call_takes_few_python_calls_however_many_variables_it_has(recorded: Recorded) -> None:
-    few: list[Counter[str]] = []
-    for count in (2, 40):
-        recorded(lambda count=count: few.append(steady_calls(count)), inside_every=0)
-    assert few[0] == few[1] and few[0].total() <= MAX_PYTHON_CALLS, few[0]
-
-
-def test_a_call_in_flight_takes_few_python_calls_too(recorded: Recorded) -> None:
-    few: list[Counter[str]] = []
-    for count in (2, 40):
-        recorded(lambda count=count: few.append(steady_calls(count)), mode="FLIGHT")
-    assert few[0] == few[1] and few[0].total() <= MAX_IN_FLIGHT, few[0]
+@pytest.mark.parametrize(("mode", "most"), [("FULL_HEALTH", 42), ("FLIGHT", 80)])
+def test_a_call_takes_few_python_calls_however_many_variables_it_has(mode: str, most: int) -> None:
+    few, many = steady_calls(mode)
+    assert few == many and few.total() <= most, few
 
 
 def test_an_array_that_a_dataset_passes_again_and_again_is_read_once(recorded: Recorded) -> None:

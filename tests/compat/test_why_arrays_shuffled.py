@@ -12,7 +12,7 @@ from tests.compat import kerases
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.diagnose.training.samples.array_order import reordered_apart
+from tensorsleuth.diagnose.training.pairs.array_order import reordered_apart
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -100,7 +100,7 @@ def test_arrays_shuffled_before_they_are_fed(recorded: Recorded, name: str, monk
 
 def _only_this(monkeypatch: pytest.MonkeyPatch, program: Callable[[], None]) -> None:
     """Hide the other programs of this file: two of them are no proof of either."""
-    from tensorsleuth.diagnose.training.samples import arrays_shuffled
+    from tensorsleuth.diagnose.training.pairs import arrays_shuffled
 
     def those(text: str) -> list[Any]:
         return [one for one in reordered_apart(text) if one.function == program.__name__]

@@ -11,7 +11,7 @@ from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.optimizer import losses_of
-from tensorsleuth.diagnose.training.samples.array_order import Apart, reordered_apart
+from tensorsleuth.diagnose.training.pairs.array_order import Apart, reordered_apart
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 100
