@@ -24,7 +24,7 @@ print(json.dumps([result.exit_code, sorted(sys.modules), opened]))
 """
 ONLY_FOR_CRASHES = ("tensorsleuth.diagnose.exits.", "tensorsleuth.analyze.memory.")
 HEAVY = {"numpy", "rich", "tensorflow"}
-MAX_OURS = {"--help": 72, "runs": 90, "why": 345}  # modules of ours; a new one needs a reason, or an import inside
+MAX_OURS = {"--help": 72, "runs": 90, "why": 357}  # modules of ours; a new one needs a reason, or an import inside
 
 
 CATALOGUE_OPENED = 2  # its first record, then all

@@ -95,6 +95,9 @@ class ReplayBuffer:
             self._settle_all()  # the call may write any variable
             return None
         snapshot = self._snapshot(name, kind, inputs)
+        snapshot.users.add(number)
+        if snapshot.is_dropped:  # by another thread, just now
+            snapshot = VariableSnapshot(kind.every.read(inputs))
         self._under_way.add(number)
         before = snapshot.values, self.store.bad_count(), tuple(snapshot.calls), snapshot
         return ReplayableCall(name, find, inputs, outline, kind.every, kind.written, *before, kind.others)
@@ -115,6 +118,12 @@ class ReplayBuffer:
 
     def end(self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any]) -> None:
         """Check a call that returned, and replay it if anything in it went bad."""
+        try:
+            self._check(call, replayable_call, outputs)
+        finally:
+            self._snapshots.release(replayable_call.snapshot, call.number)
+
+    def _check(self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any]) -> None:
         if not self._needs_check(call, replayable_call, raised=False):
             return
         name = replayable_call.name
@@ -202,9 +211,12 @@ class ReplayBuffer:
 
     def fail(self, call: FunctionCall, replayable_call: ReplayableCall) -> None:
         """Replay a call that raised, which shows the inputs of the op that raised."""
-        if self._needs_check(call, replayable_call, raised=True) and self._is_news(replayable_call.name, frozenset()):
-            self.replayer.replay(call, replayable_call, None, True)
-        self._snapshots.drop(replayable_call.name)  # the call may have written some of the variables
+        try:
+            if self._needs_check(call, replayable_call, True) and self._is_news(replayable_call.name, frozenset()):
+                self.replayer.replay(call, replayable_call, None, True)
+        finally:
+            self._snapshots.drop(replayable_call.name)  # the call may have written some of the variables
+            self._snapshots.release(replayable_call.snapshot, call.number)
 
     def _is_news(self, name: str, bad: frozenset[int]) -> bool:
         """Return whether to replay a call with these bad variables (from 0 up) and outputs (from -1 down)."""

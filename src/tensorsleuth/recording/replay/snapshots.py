@@ -44,6 +44,8 @@ class VariableSnapshot:
     bytes_left: int = 0  # how many more bytes of inputs may be kept
     calls: list[EarlierCall] = field(default_factory=list)
     latest: tuple[FunctionCall, ReplayableCall] | None = None  # the last of these calls
+    users: set[int] = field(default_factory=set)  # the running calls whose replay would begin here
+    is_dropped: bool = False
 
     def is_usable(self, handles: Sequence[Any], writes: int) -> bool:
         return (
@@ -105,10 +107,21 @@ class VariableSnapshots:
         return list(self._last)
 
     def drop(self, name: str) -> None:
-        """Drop a snapshot and the inputs of the calls since."""
+        """Drop a snapshot, and the inputs of the calls since unless a call of another thread may still replay them."""
         last = self._last.pop(name, None)
-        for call in last.calls if last is not None else ():
-            self._keeper.drop(call.number)
+        if last is not None:
+            last.is_dropped = True
+            self._forget_unused(last)
+
+    def release(self, snapshot: VariableSnapshot, call: int) -> None:
+        """Forget a call that has ended, and the inputs that were kept only for it."""
+        snapshot.users.discard(call)
+        self._forget_unused(snapshot)
+
+    def _forget_unused(self, snapshot: VariableSnapshot) -> None:
+        if snapshot.is_dropped and not snapshot.users:
+            for call in snapshot.calls:
+                self._keeper.drop(call.number)
 
     def drop_all(self) -> None:
         for name in self.names():

@@ -29,7 +29,7 @@ RULE = Rule(
     id="arrays-shuffled",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("chance-loss", "predictions-collapsed", "overfitting", "flat-loss", "step-length"),
+    supersedes=("step-length", "chance-loss", "predictions-collapsed", "overfitting", "flat-loss"),
 )
 
 

@@ -38,8 +38,16 @@ RULE = Rule(
     severity=Severity.WRONG,
     find=find,
     supersedes=(
-        *("dead-layer", "saturated-layer", "zero-gradients", "vanishing-gradients", "flat-loss", "chance-loss"),
-        *("predictions-collapsed", "constant-labels", "step-length", "poor-initialisation"),
+        "dead-layer",
+        "saturated-layer",
+        "zero-gradients",
+        "vanishing-gradients",
+        "flat-loss",
+        "chance-loss",
+        "predictions-collapsed",
+        "constant-labels",
+        "step-length",
+        "poor-initialisation",
     ),
 )
 

@@ -40,7 +40,7 @@ RULE = Rule(
     id="model-frozen",
     severity=Severity.WRONG,
     find=find,
-    supersedes=("not-in-optimizer", "step-length", "flat-loss", "chance-loss", "predictions-collapsed", "loss-rose"),
+    supersedes=("step-length", "not-in-optimizer", "flat-loss", "chance-loss", "predictions-collapsed", "loss-rose"),
 )
 
 
