@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 KERASES = ["tf.keras", *(["tf_keras"] if importlib.util.find_spec("tf_keras") else [])]
+# For tests of what is the same in Keras 2, which TensorFlow 2.15 has as `tf.keras`: `make test` runs them there.
+KERASES_IN_SHORT = [pytest.param(name, marks=pytest.mark.long if name == "tf_keras" else ()) for name in KERASES]
 random = np.random.default_rng(7)
 X = random.normal(size=(48, 4)).astype("float32")
 Y = X.sum(1, keepdims=True)

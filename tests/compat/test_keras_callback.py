@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 from tests.compat import kerases
-from tests.compat.kerases import KERASES, X, Y
+from tests.compat.kerases import KERASES_IN_SHORT, X, Y
 from tests.compat.looking import bits
 
 import tensorsleuth
@@ -22,7 +22,7 @@ from tensorsleuth.recording import api
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded
 
 
-@pytest.fixture(params=KERASES)
+@pytest.fixture(params=KERASES_IN_SHORT)
 def keras(request: pytest.FixtureRequest) -> Any:
     return kerases.load(request.param)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import warm_python
+
 LEFT_OUT = "…"
+ENVIRONMENT = {"COLUMNS": "80", "TF_CPP_MIN_LOG_LEVEL": "3", "NO_COLOR": "1"}
 
 
 def commands(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -22,9 +26,23 @@ def commands(page: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(command: list[str], folder: Path) -> list[str]:
+    """Return what a command prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = os.environ | {"PATH": path, "COLUMNS": "80", "TF_CPP_MIN_LOG_LEVEL": "3", "NO_COLOR": "1"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    env = os.environ | ENVIRONMENT | {"PATH": path}
+    return printed_by(subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False), folder)
+
+
+def run_line(line: str, folder: Path) -> list[str]:
+    """Return what a line of a shell prints; a plain `sleuth` or `python` runs in a fork of a warm Python."""
+    words = shlex.split(line)
+    if words[0] not in ("sleuth", "python") or re.search(r"[|;<>&]", line):
+        return run(["bash", "-c", line], folder)
+    warm = warm_python.shared()
+    start = warm.sleuth if words[0] == "sleuth" else warm.run
+    return printed_by(start(*words[1:], cwd=folder, env=ENVIRONMENT), folder)
+
+
+def printed_by(done: subprocess.CompletedProcess[str], folder: Path) -> list[str]:
     lines = (done.stdout + done.stderr).replace(f"{folder}{os.sep}", "").splitlines()
     return [line.rstrip() for line in lines if not re.match(r"[IWEF]\d{4} |WARNING: All log", line)]  # TensorFlow's own
 
@@ -56,6 +74,6 @@ def follow(said: list[str], printed: list[str]) -> str | None:
 def hold_to(page: str, folder: Path) -> None:
     """Run the commands of a page, in order."""
     for command, said in commands(page):
-        printed = run(["bash", "-c", command], folder)
+        printed = run_line(command, folder)
         broken = follow(said, printed)
         assert broken is None, "\n".join([f"$ {command}", *printed, f"-- the page has here: {broken}"])
