@@ -37,7 +37,7 @@ def model_of() -> Any:
 def inputs_alone() -> None:
     x_train, y_train = X.copy(), Y.copy()
     np.random.shuffle(x_train)  # inputs alone
-    model_of().fit(x_train, y_train, batch_size=16, epochs=8, verbose=0)
+    model_of().fit(x_train, y_train, batch_size=16, epochs=24, verbose=0)
 
 
 def both_before_the_split() -> None:
@@ -46,7 +46,7 @@ def both_before_the_split() -> None:
     np.random.shuffle(targets)
     x_part, x_rest = inputs[:224], inputs[224:]
     y_part, y_rest = targets[:224], targets[224:]
-    model_of().fit(x_part, y_part, batch_size=16, epochs=8, verbose=0, validation_data=(x_rest, y_rest))
+    model_of().fit(x_part, y_part, batch_size=16, epochs=24, verbose=0, validation_data=(x_rest, y_rest))
 
 
 def permuted_datasets() -> None:
@@ -65,7 +65,7 @@ def permuted_datasets() -> None:
         bias.assign_sub(0.05 * other)
         return loss
 
-    for x, y in data.repeat(8).batch(16):
+    for x, y in data.repeat(24).batch(16):
         step(x, y)
 
 
@@ -73,14 +73,14 @@ def by_one_order() -> None:
     together, labels = X.copy(), Y.copy()
     order = np.random.permutation(len(together))
     together, labels = together[order], labels[order]
-    model_of().fit(together, labels, batch_size=16, epochs=8, verbose=0)
+    model_of().fit(together, labels, batch_size=16, epochs=24, verbose=0)
 
 
 def of_no_use() -> None:
     """Learn all the same: the labels do not depend on the inputs, but for the loss at the start."""
     noise, same = X.copy(), np.zeros_like(Y)
     np.random.shuffle(noise)
-    model_of().fit(noise, same, batch_size=16, epochs=8, verbose=0)
+    model_of().fit(noise, same, batch_size=16, epochs=24, verbose=0)
 
 
 PROGRAMS: dict[str, tuple[Callable[[], None], str | None]] = {
