@@ -1,13 +1,12 @@
-"""What a verdict costs on a large model: counts of Python calls, which do not depend on the machine."""
+"""The cost of a verdict on a large model, in Python calls, which do not depend on the machine."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
+from tests.compat.steady_calls import python_calls
 
 import tensorsleuth
 from tensorsleuth.trace.reader import Trace
@@ -38,25 +37,9 @@ def trained(layers: int) -> None:
         step(x)
 
 
-def calls_of(action: Callable[[], Any]) -> Counter[str]:
-    """Return how often an action calls each Python function."""
-    count: Counter[str] = Counter()
-
-    def saw(frame: Any, event: str, _: Any) -> None:
-        if event == "call":
-            count[frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else frame.f_code.co_name] += 1
-
-    sys.setprofile(saw)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def test_a_verdict_takes_time_in_proportion_to_the_model(recorded: Recorded) -> None:
     few, many = recorded(lambda: trained(FEW)), recorded(lambda: trained(MANY))
     tensorsleuth.diagnose(few)  # imports the rules
-    less, more = calls_of(lambda: tensorsleuth.diagnose(few)), calls_of(lambda: tensorsleuth.diagnose(many))
+    less, more = python_calls(lambda: tensorsleuth.diagnose(few)), python_calls(lambda: tensorsleuth.diagnose(many))
     often = {name: (less[name], count) for name, count in more.items() if count >= MIN_CALLS}
     assert often and not {name: both for name, both in often.items() if both[1] > MAX_GROWTH * both[0]}

@@ -90,7 +90,7 @@ def test_several_lines_with_the_same_operation(recorded: Recorded) -> None:
 
 
 def test_an_operation_of_several_ops(recorded: Recorded) -> None:
-    """What `normalize` runs is not known, so the logarithm may be its own."""
+    """The ops of `normalize` are not known, so the logarithm may be one of them."""
 
     def build() -> Any:
         inputs = keras.Input((3,))

@@ -13,10 +13,10 @@ EACH: dict[str, dict[str, float]] = {
     STEP: {"default": 1.06, "full": 1.25, "flight": 1.03, "guard": 1.05},
     LONG: {"default": 1.08, "flight": 1.04},
 }
-"""What each program may take over the bare one, in time and in processor time, by quantity and variant."""
+"""The most that each program may take over the bare one, in time and in processor time, by quantity and variant."""
 
 MEDIAN: dict[str, dict[str, float]] = {STEP: {"full": 1.10}}
-"""What the median of the programs may take."""
+"""The most that the median of the programs may take."""
 
 PEAK: dict[str, tuple[float, float]] = {"default": (1.05, 30e6)}
 """Peak memory: a factor of the bare program's, and bytes above that."""
